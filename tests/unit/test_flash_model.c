@@ -223,7 +223,7 @@ static void test_every_parameter_moves_a_golden_value(void **state)
 		{"nat", "intel-p4610-1.6tb", "RW QD128 steady", change_nat},
 		{"wa", "intel-p4610-1.6tb", "RW QD128 steady", change_wa},
 		{"t_susp", "intel-p4610-1.6tb", "70/30 QD32 steady", change_t_susp},
-		{"buf", "intel-p4610-1.6tb", "RW QD128 steady", change_buf_mib},
+		{"buf", "intel-p4610-1.6tb", "RW QD1 steady", change_buf_mib},
 		{"slc", "samsung-870-qvo-1tb", "seq W MB/s fresh", change_slc_bytes},
 		{"slc_bw", "samsung-870-qvo-1tb", "seq W MB/s fresh", change_slc_bw},
 		{"t_flush", "samsung-sm961-512gb", "W+flush QD1", change_t_flush},
