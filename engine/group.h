@@ -96,7 +96,7 @@ struct reject {
 
 struct bucket {
 	uint32_t index;
-	enum bucket_state state; /* under wb.lock */
+	atomic_int state; /* enum bucket_state; changed under wb.lock */
 	uint64_t gen;
 	uint64_t data_offset, log_offset; /* bytes on the cache device */
 	uint32_t next;			  /* pages handed out; under wb.lock */
@@ -154,17 +154,13 @@ struct piece {
 	struct request *req;
 	struct place place;	 /* read from capacity */
 	uint32_t destage;	 /* its extent's count when the read began */
-	uint32_t page;		 /* write: its page; read: page pinned, or PAGE_NONE */
+	uint32_t page;		 /* write: its page */
+	uint32_t pinned;	 /* first page that is being read, PAGE_NONE: none */
 	uint32_t crc;
 	uint32_t blocks;	 /* read: blocks it covers */
-	uint64_t block;		 /* read: the first of them */
 	void *bounce;		 /* a buffer of ours in the way */
-	void *user;		 /* read through a bounce: where the bytes go */
-	uint32_t skip;		 /* read through a bounce: bytes to skip in it */
-	uint32_t bytes;		 /* read: bytes the user wants of it */
+	bool big;		 /* of the larger kind */
 };
-
-enum req_state { REQ_WAITING, REQ_BLOCKED, REQ_MERGING, REQ_WRITING };
 
 /* At most 1 MiB of a user's I/O: what takes pages, sequences and log room as one. */
 struct request {
@@ -173,7 +169,6 @@ struct request {
 	struct request *next; /* in the list it is in */
 	struct dg_volume *vol;
 	uint8_t op;
-	uint8_t state;
 	bool large;	      /* from the pool of large requests */
 	uint64_t offset;      /* bytes in the volume */
 	uint32_t len;
@@ -186,7 +181,6 @@ struct request {
 	uint64_t seq;	      /* of its first block */
 	atomic_uint blocked;  /* blocks with an earlier write in flight, + 1 while being entered */
 	uint32_t pending;     /* device requests and log write not done; its thread only */
-	uint32_t npieces;
 	int res;
 	bool overlapped;      /* has waited for another */
 	uint64_t due_ns;      /* congestion: not before */
@@ -251,10 +245,9 @@ struct dg_queue {
 	struct dg_queue *next; /* of the group */
 	struct log_stream log;
 	struct req_list waiting; /* writes that have no page yet, or whose delay is not over */
-	bool stuck;		 /* the first of them found no page */
-	uint64_t stuck_ns;
-	struct req_list ready;	 /* may start: their blocks are free */
-	_Atomic(struct request *) handed; /* the same, pushed by other threads */
+	atomic_bool stuck;	 /* the first of them found no page: wake me when there is one */
+	_Atomic(struct request *) handed; /* may start: their blocks are free; pushed by any thread */
+	unsigned int depth;
 	struct dg_io *done, **done_tail;
 	unsigned int ndone;
 	uint64_t now_ns;	 /* start of this batch */
@@ -262,15 +255,29 @@ struct dg_queue {
 	uint64_t rng;
 	struct request *pool_small, *pool_large;
 	void *pool_page, *pool_big; /* bounce buffers: 4 KiB, and 1 MiB + 8 KiB */
-	struct req_list again;	 /* reads to be repeated */
 	void *slab;		 /* everything the pools came from */
 	struct queue_stats stats;
 };
 
-void queue_io_done(struct dg_queue *q, struct request *req);
+/* request.c */
+void request_submit(struct dg_queue *q, struct dg_io *io);
+void request_start(struct request *req); /* its blocks are free: sequence, data, records */
+bool request_admit_waiting(struct dg_queue *q); /* true: made progress */
 void request_log_done(struct request *req, int res);
+void request_release(struct request *req, int res); /* its part of the I/O is over */
+/* read.c */
+void read_start(struct request *req);
+int read_old_block(struct request *req, uint32_t i, void (*done)(struct dev_req *, int));
+void read_unpin(struct piece *p);
+/* queue.c */
+struct request *queue_get_request(struct dg_queue *q, uint32_t nblocks);
+void queue_put_request(struct dg_queue *q, struct request *req);
+void *queue_get_bounce(struct dg_queue *q, bool big);
+void queue_put_bounce(struct dg_queue *q, void *p, bool big);
+void queue_io_done(struct dg_queue *q, struct dg_io *io);
 void queue_hand(struct request *req);
 void queue_wake_waiting(struct disk_group *g);
+uint64_t queue_now(struct dg_queue *q);
 
 /* ---- raw_target.c --------------------------------------------------------------------------------- */
 
@@ -398,7 +405,6 @@ struct disk_group {
 	double fill_start;
 	_Atomic uint64_t fill_max; /* pages */
 	_Atomic uint64_t first_full_ns;
-	char read_zero[DG_BLOCK];
 };
 
 static inline uint64_t flush_begin(struct disk_group *g)
