@@ -207,6 +207,8 @@ int ini_entries_read(struct ini_entries *out, const char *path, bool (*known)(co
 		err = report(r, -ENOMEM, "%s: no memory to read it", path);
 	else if (ferror(rd.f))
 		err = report(r, -EIO, "%s: cannot be read to its end", path);
+	if (!out->lines)
+		out->lines = 1; /* what an empty file lacks is to be put into its first line */
 out:
 	fclose(rd.f);
 	if (err)

@@ -412,7 +412,7 @@ static int set_name(const char *path, struct drive_profile *p, struct report *r)
 
 	base = base ? base + 1 : path;
 	len = strlen(base);
-	if (len > suffix && strcmp(base + len - suffix, DRIVE_SUFFIX) == 0)
+	if (len >= suffix && strcmp(base + len - suffix, DRIVE_SUFFIX) == 0)
 		len -= suffix;
 	if (!len || len >= sizeof(p->name))
 		return report(r, -ENAMETOOLONG,
