@@ -50,6 +50,7 @@ struct dev_req {
 
 	/* Called by ioq_poll() in the thread that owns the queue. @res: 0 or a negative errno; never short. */
 	void (*done)(struct dev_req *req, int res);
+	void *owner; /* the caller's */
 
 	/* The device layer's own while the request is in flight. */
 	uint32_t done_bytes;

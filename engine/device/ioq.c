@@ -105,6 +105,7 @@ struct ioq_slot *ioq_slot(struct ioq *q, struct device *dev)
 	s = &q->slots[q->nr_slots++];
 	memset(s, 0, sizeof(*s));
 	s->dev = dev;
+	s->fd = -1;
 	s->file = -1;
 	q->last = s;
 	return s;

@@ -16,7 +16,8 @@ struct ring;
 /* What the queue knows about one device. */
 struct ioq_slot {
 	struct device *dev;
-	int file; /* index of the registered file in the ring, -1: none */
+	int fd;   /* set by ring_attach(); -1: not attached to the ring */
+	int file; /* its index among the ring's registered files, -1: not registered */
 	/* Completed since the last fold into dev->stats. */
 	uint64_t ios[3], bytes[3], nsec[3];
 };
@@ -102,13 +103,32 @@ int ioq_add_due(struct ioq *q, struct dev_req *req);
 /* A queue that delivers modelled completions at once: for the synchronous helpers. */
 int ioq_create_sync(struct ioq **out);
 
-/* ring.c; see there. */
+/*
+ * ring.c: the io_uring of a queue, for devices with a file descriptor. The thread that first
+ * submits owns it from then on.
+ */
+
+/* Can this kernel and process have a ring? 0, or a negative errno: described with what to do. */
+int ring_probe(const char *what, struct report *r);
+
+/* Make @dev, open as @fd, usable on @q; makes the ring if there is none. 0 or a negative errno. */
 int ring_attach(struct ioq *q, struct device *dev, int fd);
+
+/* Start @req, or queue it while the ring is full. 0, or -EBADF if its device is not attached. */
 int ring_submit(struct ioq *q, struct dev_req *req);
+
+/* Hand prepared SQEs to the kernel. */
 void ring_kick(struct ring *ring);
+
+/* Call done() of what is complete; how many. */
 unsigned int ring_reap(struct ioq *q);
+
+/* Is there something for ring_reap()? */
 bool ring_has_events(const struct ring *ring);
+
+/* Sleep until there is, the eventfd is written, or the time comes (true). Kicks. */
 bool ring_sleep(struct ioq *q, uint64_t until_ns);
+
 unsigned int ring_in_flight(const struct ring *ring);
 void ring_destroy(struct ring *ring);
 
