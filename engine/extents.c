@@ -14,21 +14,20 @@
 
 #include "group.h"
 
-#define COMPONENT_EXTENTS (255ull * 1024) /* 255 GB in 1 MiB segments */
-
 /* Which capacity device holds logical extent @logical of a volume. */
 uint32_t volume_device(const struct dg_volume *v, uint64_t logical)
 {
-	uint64_t component = logical / COMPONENT_EXTENTS;
+	uint64_t component = logical / v->info.component_extents;
 	uint32_t w = v->info.stripe_width;
 
-	return v->info.placement[component * w + (logical % COMPONENT_EXTENTS) % w];
+	return v->info.placement[component * w + logical % v->info.component_extents % w];
 }
 
 /* Bytes before the data of a capacity device of @dev_size; how many extents and table blocks it gets. */
 uint64_t extents_table_bytes(uint64_t dev_size, uint32_t *nextents, uint32_t *ntable)
 {
-	uint64_t n = dev_size / DG_EXTENT, t, data;
+	/* An elevator sorts by extent number in 24 bits: 16 TiB of a device are used at most. */
+	uint64_t n = dev_size / DG_EXTENT < 1u << 24 ? dev_size / DG_EXTENT : (1u << 24) - 1, t, data;
 
 	for (;;) {
 		t = (n + FMT_TABLE_ENTRIES - 1) / FMT_TABLE_ENTRIES;
@@ -166,15 +165,6 @@ void extents_fill(struct dg_volume *v)
 	}
 }
 
-static struct dg_volume *volume_by_id(struct disk_group *g, uint32_t id)
-{
-	struct dg_volume *v = g->volumes;
-
-	while (v && v->info.id != id)
-		v = v->next;
-	return v;
-}
-
 static int load_entry(struct disk_group *g, struct capacity *c, uint32_t e, const struct extent_info *x,
 		      struct report *r)
 {
@@ -182,7 +172,7 @@ static int load_entry(struct disk_group *g, struct capacity *c, uint32_t e, cons
 
 	if (!x->volume)
 		return 0;
-	v = volume_by_id(g, x->volume);
+	v = x->volume <= g->geometry.catalog_slots ? atomic_load(&g->by_id[x->volume]) : NULL;
 	if (!v || x->logical >= v->nextents || volume_device(v, x->logical) != c->index ||
 	    v->extent[x->logical])
 		return report(r, -EBADMSG,

@@ -58,7 +58,7 @@ struct disk_volume {
 	struct disk_head h;
 	uint32_t id, stripe_width;
 	uint64_t size;
-	uint32_t ncomponents, pad0;
+	uint32_t ncomponents, component_extents;
 	char name[DG_NAME_MAX + 1];
 	uint8_t placement[FMT_PLACEMENTS];
 	uint8_t pad[FMT_META_BLOCK - 88 - (DG_NAME_MAX + 1) - FMT_PLACEMENTS];
@@ -208,7 +208,7 @@ int sb_decode(const void *block, struct sb_info *s)
 	if (s->buckets < 2 || s->buckets > DG_MAX_BUCKETS || !s->bucket_pages ||
 	    (uint64_t) s->buckets * s->bucket_pages > UINT32_MAX - 1 ||
 	    (s->log_block != 512 && s->log_block != 4096) || !s->reject_blocks ||
-	    s->log_blocks <= 2 * (uint64_t) s->reject_blocks || !s->catalog_slots ||
+	    s->log_blocks <= s->reject_blocks || !s->catalog_slots ||
 	    s->catalog_slots > UINT16_MAX || s->data_offset % DG_BLOCK || s->bucket_bytes % DG_BLOCK ||
 	    s->bucket_bytes < (uint64_t) s->bucket_pages * DG_BLOCK +
 				      (uint64_t) s->log_blocks * s->log_block ||
@@ -218,7 +218,7 @@ int sb_decode(const void *block, struct sb_info *s)
 	for (uint32_t i = 0; i < s->buckets; i++) {
 		s->bucket[i].gen = le64toh(d.bucket[i].gen);
 		s->bucket[i].mark = le32toh(d.bucket[i].mark);
-		if (s->bucket[i].mark > BUCKET_MARK_SEALED)
+		if (s->bucket[i].mark > BUCKET_MARK_JUDGED)
 			return -EBADMSG;
 	}
 	return 0;
@@ -234,6 +234,7 @@ void volume_encode(void *block, const struct volume_info *v)
 	d->stripe_width = htole32(v->stripe_width);
 	d->size = htole64(v->size);
 	d->ncomponents = htole32(v->ncomponents);
+	d->component_extents = htole32(v->component_extents);
 	memcpy(d->name, v->name, sizeof(d->name));
 	memcpy(d->placement, v->placement, sizeof(d->placement));
 	block_finish(d);
@@ -250,10 +251,11 @@ int volume_decode(const void *block, struct volume_info *v)
 	v->stripe_width = le32toh(d.stripe_width);
 	v->size = le64toh(d.size);
 	v->ncomponents = le32toh(d.ncomponents);
+	v->component_extents = le32toh(d.component_extents);
 	memcpy(v->name, d.name, sizeof(v->name));
 	memcpy(v->placement, d.placement, sizeof(v->placement));
 	if (!v->id || v->id > UINT16_MAX || !v->stripe_width || v->stripe_width > DG_MAX_STRIPES ||
-	    !v->size || !v->ncomponents ||
+	    !v->size || !v->ncomponents || !v->component_extents ||
 	    (uint64_t) v->ncomponents * v->stripe_width > FMT_PLACEMENTS || !v->name[0] ||
 	    v->name[DG_NAME_MAX])
 		return -EBADMSG;

@@ -37,6 +37,11 @@ struct label_info {
 enum bucket_mark {
 	BUCKET_MARK_OPEN = 0,	/* free, current, or closed but not sealed */
 	BUCKET_MARK_SEALED = 1, /* every record in its log is final */
+	/*
+	 * Sealed by a recovery: a record counts only if the CRC of its page is right. Pages are never written
+	 * again before the bucket is free, so every later look comes to the same judgement.
+	 */
+	BUCKET_MARK_JUDGED = 2,
 };
 
 struct sb_bucket {
@@ -55,7 +60,7 @@ struct sb_info {
 	uint32_t bucket_pages;
 	uint32_t log_block;  /* bytes of a log block: 512 or 4096 */
 	uint32_t log_blocks; /* blocks of a bucket's log area, REJECT room included */
-	uint32_t reject_blocks; /* of these, at the end: twice this many for REJECT records */
+	uint32_t reject_blocks; /* of these, at the end: for REJECT records */
 	uint32_t catalog_slots;
 	uint64_t data_offset; /* of bucket 0 */
 	uint64_t bucket_bytes; /* pages + log area, the stride of buckets */
@@ -73,6 +78,7 @@ struct volume_info {
 	uint64_t size;
 	uint32_t stripe_width;
 	uint32_t ncomponents;
+	uint32_t component_extents; /* logical extents of a component, at most 255 GB */
 	char name[DG_NAME_MAX + 1];
 	uint8_t placement[FMT_PLACEMENTS]; /* [component * stripe_width + stripe]: capacity device, 0-based */
 };

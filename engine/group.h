@@ -61,7 +61,8 @@ struct dg_volume {
 	uint64_t asked;		  /* bytes that the user sees */
 	bool durable;		  /* the catalog on the device has it at this size */
 	uint32_t slot_copy;	  /* catalog copy that is the newest */
-	uint64_t nextents;
+	uint64_t nextents;	  /* logical extents at its present size */
+	uint64_t max_extents;	  /* room of the table below */
 	_Atomic uint32_t *extent; /* [logical extent]: extent of its device + 1; 0: none yet */
 	uint64_t raw_base;	  /* raw targets: where it begins on the tier */
 };
@@ -288,32 +289,27 @@ void raw_submit(struct dg_queue *q, struct dg_io *io);
 
 enum meta_step {
 	META_IDLE,
+	MARK_SB, MARK_SB_FLUSH,
 	SEAL_REJECT, SEAL_FLUSH, SEAL_SB, SEAL_SB_FLUSH,
 	FREE_CAP_FLUSH, FREE_TABLES, FREE_TABLE_FLUSH, FREE_CACHE_FLUSH, FREE_PINS, FREE_SB, FREE_SB_FLUSH,
 };
+
+#define META_TABLES 16u /* extent table blocks in flight at most */
 
 struct metadata {
 	enum meta_step step;
 	struct bucket *bucket;
 	struct sb_info sb;
-	int sb_slot;		/* where the next one goes */
-	uint32_t pending;	/* device requests of this step */
-	int err;
-	struct dev_req req[1 + DG_MAX_CAPACITY];
-	char *buf;		/* superblock or REJECT block */
-	char *table_buf;	/* META_TABLES table blocks in flight */
-	uint32_t table_at[DG_MAX_CAPACITY]; /* where the sweep for dirty table blocks stands */
-	struct reject *writing;
-	uint64_t flush_no;
-};
-
-#define META_TABLES 16u
-
-struct window_block {
-	uint32_t extent;
-	uint32_t page;
-	uint8_t in_extent; /* block inside the extent */
-	bool skip;
+	int sb_slot;	       /* where the next one goes */
+	uint32_t pending;      /* device requests of this step */
+	int err;	       /* first error of this step on the cache device */
+	uint64_t flush_no;     /* of the cache flush in flight */
+	struct dev_req req[META_TABLES];
+	char *buf;	       /* superblock or REJECT blocks */
+	char *table_buf;       /* META_TABLES table blocks */
+	uint32_t sweep_cap, sweep_at; /* where the search for dirty table blocks stands */
+	bool tables_written;
+	struct reject *rejects; /* being written */
 };
 
 enum elevator_step { ELEV_IDLE, ELEV_READ, ELEV_WRITE, ELEV_SLEEP, ELEV_DONE };
@@ -322,16 +318,17 @@ struct elevator {
 	struct disk_group *g;
 	struct capacity *cap;
 	enum elevator_step step;
-	uint64_t *order;     /* live pages in capacity-LBA order: extent << 8 | block, << 32 | page in bucket */
+	uint64_t *order;     /* live pages in capacity-LBA order: (extent << 8 | block) << 32 | page in bucket */
 	uint32_t norder, at;
-	struct window_block *win;
-	uint32_t nwin, next;
+	uint64_t *win;	     /* the window: entries of order */
+	uint32_t nwin, next; /* next: the first block whose read (write) is not issued */
+	uint32_t win_max;
 	uint32_t in_flight;
 	struct elevator_io *io; /* destage_depth of them */
 	struct elevator_io *idle;
 	char *buf;	     /* the window's bytes */
 	uint64_t wake_ns;
-	int err;
+	bool failed;
 };
 
 struct elevator_io {
@@ -366,7 +363,9 @@ struct disk_group {
 	uint8_t uuid[16];
 	bool exists; /* a group was found on the devices */
 	bool fresh;  /* start formats it */
-	bool started, writing;
+	bool started, writing, recovered;
+	bool temporary; /* a member does not outlive the process: nothing is read back */
+	atomic_bool want_mark; /* the worker is to mark the group as in use */
 	pthread_mutex_t start_lock; /* start, volumes, catalog */
 
 	struct sb_info geometry; /* planned or found */
@@ -374,6 +373,7 @@ struct disk_group {
 	struct block_map map;
 	pthread_mutex_t extents_lock;
 	struct dg_volume *volumes;
+	_Atomic(struct dg_volume *) *by_id; /* [id] */
 	uint64_t raw_used;
 
 	_Atomic uint64_t seq;	      /* the next sequence */
@@ -391,6 +391,8 @@ struct disk_group {
 	struct metadata meta;
 	struct elevator elev[DG_MAX_CAPACITY];
 	struct bucket *draining;
+	uint64_t *order; /* of the draining bucket: each elevator has its part */
+	bool drained;	 /* the draining bucket waits to be freed */
 	struct congestion cong;
 	struct destage_stats destage;
 	atomic_int elev_bucket;
@@ -418,15 +420,17 @@ int worker_start(struct disk_group *g, struct report *r);
 void worker_stop(struct disk_group *g);
 
 bool metadata_run(struct disk_group *g); /* true: made progress */
-bool metadata_free(struct disk_group *g, struct bucket *b); /* begin to free the drained bucket */
-int metadata_write_sb(struct disk_group *g); /* synchronous: set-up and close */
+bool metadata_idle(struct disk_group *g); /* nothing closed is left to be sealed */
+int metadata_write_sb(struct disk_group *g, bool clean); /* synchronous: set-up and close */
 int metadata_init(struct disk_group *g);
 void metadata_exit(struct disk_group *g);
 
-bool elevators_run(struct disk_group *g, uint64_t now, uint64_t *next);
+bool elevators_run(struct disk_group *g, uint64_t *next);
+bool elevators_idle(const struct disk_group *g); /* no destage I/O in flight */
 int elevators_init(struct disk_group *g);
 void elevators_exit(struct disk_group *g);
-void capacity_failed(struct capacity *c, const char *what, uint64_t offset, int err);
+void capacity_failed(struct disk_group *g, struct capacity *c, const char *what, uint64_t offset, int err);
+void cache_failed(struct disk_group *g, const char *what, uint64_t offset, int err);
 
 void congestion_update(struct disk_group *g, uint64_t now);
 uint64_t congestion_delay(const struct disk_group *g, uint64_t *rng); /* ns */
@@ -438,14 +442,17 @@ double congestion_delay_us(const struct dg_options *o, double level);  /* mean *
 int layout_plan(struct disk_group *g, struct report *r);
 int group_format(struct disk_group *g, struct report *r);
 int catalog_load(struct disk_group *g, struct report *r);
+void catalog_free(struct disk_group *g);
 int catalog_write(struct disk_group *g, struct dg_volume *v);
 int volume_place(struct disk_group *g, struct dg_volume *v, struct report *r);
 int recovery_run(struct disk_group *g, struct report *r);
-int prefill_volume_buffer(struct disk_group *g);
+int prefill(struct disk_group *g);
+int layout_adopt(struct disk_group *g, struct report *r);
+uint64_t group_memory(const struct disk_group *g);
 
 static inline bool group_persistent(const struct disk_group *g)
 {
-	return g->cache->persistent;
+	return !g->temporary;
 }
 
 #endif

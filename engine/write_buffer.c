@@ -82,7 +82,7 @@ int wb_init(struct disk_group *g)
 	wb->npages = (uint64_t) s->buckets * s->bucket_pages;
 	wb->log_block = s->log_block;
 	wb->log_records = log_capacity(s->log_block);
-	wb->log_pairs = (s->log_blocks - 2 * s->reject_blocks) / 2;
+	wb->log_pairs = (s->log_blocks - s->reject_blocks) / 2;
 	wb->free_tail = &wb->free;
 	wb->closed_tail = &wb->closed;
 	wb->sealed_tail = &wb->sealed;
