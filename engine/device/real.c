@@ -50,8 +50,10 @@ static void real_close(struct device *dev)
 {
 	struct real_device *rd = (struct real_device *)dev;
 
-	if (rd->fd >= 0)
-		close(rd->fd); /* drops the lock, too */
+	if (rd->fd >= 0) {
+		safety_unlock_file(rd->fd);
+		close(rd->fd);
+	}
 	free(rd);
 }
 
@@ -219,7 +221,12 @@ static int open_block(struct real_device *rd, const struct dev_spec *spec, const
 	ret = safety_check_block(spec->name, spec->option, st->st_rdev, r);
 	if (ret)
 		return ret;
-	rd->fd = open(spec->name, O_RDWR | O_DIRECT | O_EXCL | O_CLOEXEC);
+	for (unsigned int i = 0; i < SAFETY_TRIES; i++) {
+		rd->fd = open(spec->name, O_RDWR | O_DIRECT | O_EXCL | O_CLOEXEC);
+		if (rd->fd >= 0 || errno != EBUSY)
+			break;
+		safety_pause();
+	}
 	if (rd->fd < 0)
 		return open_error(spec, -errno, r);
 	if (ioctl(rd->fd, BLKROGET, &read_only) == 0 && read_only)

@@ -43,6 +43,14 @@ int safety_check_block(const char *path, const char *option, dev_t rdev, struct 
 int safety_check_file(const char *path, const char *option, const struct stat *st,
 		      struct report *r);
 int safety_lock_file(int fd, const char *path, const char *option, struct report *r);
+void safety_unlock_file(int fd);
+
+/*
+ * What is in use is asked for again for half a second: the rings of a process that was just killed are
+ * taken down in the background, and hold its files open so long.
+ */
+#define SAFETY_TRIES 25u
+void safety_pause(void);
 
 /* prepare.c: room for @need more bytes on the file system of @dir, clearly? 0 or -ENOSPC,
  * described. */

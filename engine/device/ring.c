@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "ioq_impl.h"
@@ -114,6 +115,12 @@ static int ring_create(struct ioq *q)
 
 void ring_destroy(struct ring *ring)
 {
+	/*
+	 * The kernel takes a ring down in its own time; registered files would stay open until
+	 * then, and with them the lock on a file and the claim on a block device.
+	 */
+	if (ring->fixed_files)
+		io_uring_unregister_files(&ring->u);
 	io_uring_queue_exit(&ring->u);
 	free(ring);
 }
@@ -185,13 +192,12 @@ static bool passing_error(int ret)
 
 static bool enable(struct ring *ring)
 {
-	int ret;
-
 	if (!ring->disabled)
 		return true;
-	ret = io_uring_enable_rings(&ring->u);
-	if (ret < 0) {
-		give_up(ring, ret);
+	/* Not by io_uring_enable_rings(): liburing 2.3 declares it and does not export it. */
+	if (syscall(__NR_io_uring_register, ring->u.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL,
+		    0) < 0) {
+		give_up(ring, -errno);
 		return false;
 	}
 	ring->disabled = false;

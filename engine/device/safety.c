@@ -332,8 +332,13 @@ int safety_lock_file(int fd, const char *path, const char *option, struct report
 	 * An OFD lock belongs to the open file, not to the process: it also keeps out a second disk
 	 * group of ours, and closing another descriptor of the file does not drop it.
 	 */
-	if (!fcntl(fd, F_OFD_SETLK, &lock))
-		return 0;
+	for (unsigned int i = 0; i < SAFETY_TRIES; i++) {
+		if (!fcntl(fd, F_OFD_SETLK, &lock))
+			return 0;
+		if (errno != EAGAIN && errno != EACCES)
+			break;
+		safety_pause();
+	}
 	if (errno == EAGAIN || errno == EACCES)
 		return report(
 			r, -EBUSY,
@@ -341,6 +346,23 @@ int safety_lock_file(int fd, const char *path, const char *option, struct report
 			"wait for it or name another file",
 			option, path);
 	return report(r, -errno, "%s: %s: cannot lock it: %s", option, path, strerror(errno));
+}
+
+void safety_unlock_file(int fd)
+{
+	struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+	/* Closing would do, but for a ring that still refers to the file. No lock: no harm. */
+	fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+void safety_pause(void)
+{
+	const struct timespec ts = {.tv_nsec = (long)(20 * NSEC_PER_MSEC)};
+	int saved = errno;
+
+	nanosleep(&ts, NULL);
+	errno = saved;
 }
 
 static bool is_real(const struct device *dev)

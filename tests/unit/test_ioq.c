@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -351,5 +352,6 @@ int main(void)
 		cmocka_unit_test(test_wake_ups_race_with_time_outs),
 	};
 
+	alarm(120); /* a lost wake-up must not hang the build */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
