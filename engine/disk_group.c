@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/safety.h"
 #include "group.h"
 
 void disk_group_options_default(struct dg_options *o)
