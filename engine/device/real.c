@@ -322,7 +322,7 @@ static int open_missing(struct real_device *rd, const struct dev_spec *spec, str
 	if (!spec->size)
 		return report(r, -ENOENT, "%s: %s does not exist; to have it made, give %s",
 			      spec->option, spec->name, size_option(spec));
-	if (access(dir, W_OK | X_OK))
+	if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS))
 		return open_error(spec, -errno, r);
 	if (spec->size < DEV_UNIT)
 		return report(r, -EINVAL,
@@ -335,6 +335,8 @@ static int open_missing(struct real_device *rd, const struct dev_spec *spec, str
 	if (ret)
 		return ret;
 	fd = real_open(dir, O_TMPFILE, &direct);
+	if (fd == -EACCES || fd == -EPERM || fd == -EROFS)
+		return open_error(spec, fd, r);
 	if (fd < 0) {
 		/* No nameless files here (network file systems): the large unit fits everywhere. */
 		rd->direct = true;
