@@ -227,6 +227,42 @@ static bool find_swap(const dev_t *set, size_t n, const struct stat *file, size_
 	return found;
 }
 
+/* The loop device that is backed by a block device of the set, or by the file. */
+static bool find_loop(const dev_t *set, size_t n, const struct stat *file, char *name, size_t len)
+{
+	DIR *d = opendir("/sys/block");
+	char path[PATH_MAX], backing[PATH_MAX];
+	bool found = false;
+	struct dirent *e;
+	struct stat st;
+	size_t which;
+
+	if (!d)
+		return false;
+	while (!found && (e = readdir(d))) {
+		if (strncmp(e->d_name, "loop", 4))
+			continue;
+		snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", e->d_name);
+		if (!read_line(path, backing, sizeof(backing)) || stat(backing, &st))
+			continue;
+		if (S_ISBLK(st.st_mode))
+			found = in_set(set, n, st.st_rdev, &which);
+		else
+			found = file && st.st_dev == file->st_dev && st.st_ino == file->st_ino;
+		if (found)
+			snprintf(name, len, "/dev/%s", e->d_name);
+	}
+	closedir(d);
+	return found;
+}
+
+static int used_by_loop(const char *path, const char *option, const char *loop, struct report *r)
+{
+	return report(r, -EBUSY,
+		      "%s: %s is in use by %s: detach that (losetup -d) or name another one",
+		      option, path, loop);
+}
+
 /* "/dev/sda1" for people; the numbers if sysfs does not tell. */
 static void device_name(dev_t dev, char *name, size_t len)
 {
@@ -258,7 +294,7 @@ static void describe(const struct related *rel, size_t which, const char *path, 
 int safety_check_block(const char *path, const char *option, dev_t rdev, struct report *r)
 {
 	struct related rel;
-	char what[PATH_MAX + 256], where[PATH_MAX];
+	char what[PATH_MAX + 256], where[PATH_MAX], loop[300];
 	size_t which = 0;
 
 	find_related(&rel, rdev);
@@ -280,32 +316,9 @@ int safety_check_block(const char *path, const char *option, dev_t rdev, struct 
 			      "%s: %s is in use by /dev/%s (RAID, LVM, encryption or the like) "
 			      "that is built on it: take that down or name another device",
 			      option, path, rel.holder);
+	if (find_loop(rel.devs, rel.n, NULL, loop, sizeof(loop)))
+		return used_by_loop(path, option, loop, r);
 	return 0;
-}
-
-/* The loop device whose backing file this is. */
-static bool find_loop(const struct stat *file, char *name, size_t len)
-{
-	DIR *d = opendir("/sys/block");
-	char path[PATH_MAX], backing[PATH_MAX];
-	bool found = false;
-	struct dirent *e;
-	struct stat st;
-
-	if (!d)
-		return false;
-	while (!found && (e = readdir(d))) {
-		if (strncmp(e->d_name, "loop", 4))
-			continue;
-		snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", e->d_name);
-		if (!read_line(path, backing, sizeof(backing)) || stat(backing, &st))
-			continue;
-		found = st.st_dev == file->st_dev && st.st_ino == file->st_ino;
-		if (found)
-			snprintf(name, len, "/dev/%s", e->d_name);
-	}
-	closedir(d);
-	return found;
 }
 
 int safety_check_file(const char *path, const char *option, const struct stat *st, struct report *r)
@@ -316,11 +329,8 @@ int safety_check_file(const char *path, const char *option, const struct stat *s
 	if (find_swap(NULL, 0, st, &which))
 		return report(r, -EBUSY, "%s: %s is used as swap: swapoff it or name another file",
 			      option, path);
-	if (find_loop(st, loop, sizeof(loop)))
-		return report(
-			r, -EBUSY,
-			"%s: %s is in use by %s: detach that (losetup -d) or name another file",
-			option, path, loop);
+	if (find_loop(NULL, 0, st, loop, sizeof(loop)))
+		return used_by_loop(path, option, loop, r);
 	return 0;
 }
 
