@@ -148,12 +148,29 @@ static void on_done(struct dev_req *req, int res)
 	results[req->offset / 65536] = res;
 }
 
+/* How often the drive was told to flush its cache. */
+static unsigned long flushes(void)
+{
+	unsigned long n = 0;
+	char name[64];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/sys/block/%s/stat", loop + 5);
+	f = fopen(name, "re");
+	assert_non_null(f);
+	for (int i = 0; i < 16; i++) /* the sixteenth figure */
+		assert_int_equal(fscanf(f, "%lu", &n), 1);
+	fclose(f);
+	return n;
+}
+
 /* Writes by the queue, half of them forced to the medium; reads by the other way. */
 static void exercise(struct device *dev)
 {
 	enum { N = 16 };
 	struct dev_req reqs[N], flush = {.dev = dev, .op = DEV_FLUSH, .done = on_done};
 	uint8_t *data = NULL, *back = NULL;
+	unsigned long before[3];
 	struct ioq *q;
 
 	assert_int_equal(posix_memalign((void **)&data, 4096, MIB), 0);
@@ -162,6 +179,7 @@ static void exercise(struct device *dev)
 		data[i] = (uint8_t)(i * 2654435761u >> 24);
 	assert_int_equal(ioq_create(&q, &wall, 4, false), 0);
 	assert_int_equal(ioq_attach(q, dev), 0);
+	before[0] = flushes();
 	for (unsigned int i = 0; i < N; i++) {
 		results[i] = 1;
 		reqs[i] = (struct dev_req){.dev = dev,
@@ -179,6 +197,9 @@ static void exercise(struct device *dev)
 	}
 	for (unsigned int i = 0; i < N; i++)
 		assert_int_equal(results[i], 0);
+	before[1] = flushes();
+	assert_true(before[1] >
+		    before[0]); /* a loop device knows no FUA: the kernel flushes instead */
 	results[0] = 1;
 	assert_int_equal(ioq_submit(q, &flush), 0);
 	while (ioq_in_flight(q)) {
@@ -186,6 +207,8 @@ static void exercise(struct device *dev)
 		ioq_poll(q);
 	}
 	assert_int_equal(results[0], 0);
+	before[2] = flushes();
+	assert_true(before[2] > before[1]);
 	reqs[0].offset = dev->size;
 	assert_int_equal(ioq_submit(q, &reqs[0]), -EIO);
 	ioq_destroy(q);

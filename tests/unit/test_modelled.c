@@ -256,6 +256,7 @@ static void test_keeps_data_if_asked(void **state)
 
 	(void)state;
 	spec.store_data = true;
+	spec.size = 64ull << 30;
 	dev = open_it();
 	assert_true(dev->stores_data);
 	memset(buf, 1, sizeof(buf));
