@@ -6,7 +6,7 @@
 # shrunk. Files are made in a temporary folder only. One argument: the build folder.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${1:-$root/build/release}
+build=$(realpath -m "${1:-${BUILD_DIR:-$root/build/release}}")
 export LC_ALL=C
 export LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
