@@ -113,6 +113,9 @@ int disk_group_close(struct disk_group *g, struct report *r);
 /* What disk_group_open() planned: layout, memory and disk needs, estimated prepare time, for dry_run. */
 void disk_group_print_plan(const struct disk_group *g, FILE *f);
 
+/* Bytes of memory that the devices' contents may take: 0 when nothing is kept in memory. */
+uint64_t disk_group_data_bytes(const struct disk_group *g);
+
 /* ---- I/O ---------------------------------------------------------------------------------------- */
 
 enum dg_op { DG_READ, DG_WRITE, DG_TRIM, DG_SYNC };
