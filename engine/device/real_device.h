@@ -46,8 +46,8 @@ int safety_lock_file(int fd, const char *path, const char *option, struct report
 void safety_unlock_file(int fd);
 
 /*
- * What is in use is asked for again for half a second: the rings of a process that was just killed are
- * taken down in the background, and hold its files open so long.
+ * What is in use is asked for again for half a second: the rings of a process that was just killed
+ * are taken down in the background, and hold its files open so long.
  */
 #define SAFETY_TRIES 25u
 void safety_pause(void);

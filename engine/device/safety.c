@@ -240,7 +240,7 @@ static bool find_loop(const dev_t *set, size_t n, const struct stat *file, char 
 	if (!d)
 		return false;
 	while (!found && (e = readdir(d))) {
-		if (strncmp(e->d_name, "loop", 4))
+		if (strncmp(e->d_name, "loop", 4) != 0)
 			continue;
 		snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", e->d_name);
 		if (!read_line(path, backing, sizeof(backing)) || stat(backing, &st))
