@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* fio's last group of bins begins here: longer completions are all counted in that group. */
-#define LATENCY_BINS_CAP_NS ((double)(1ULL << 34))
+/* Middle of fio's last bin, which also counts all completions that are longer. */
+#define LATENCY_BINS_LAST_NS 17112760320.0
 
 struct latency_bin {
 	double ns;

@@ -55,13 +55,13 @@ static bool fact_alike(const struct fact *f)
 }
 
 /* "NAME: LABEL value, LABEL value". */
-static int fact_add_line(const struct fact *f, const char *words, struct text_list *out)
+static int fact_add_line(const struct fact *f, struct text_list *out)
 {
 	struct text t = {0};
 	bool any = false;
 	int ret;
 
-	text_printf(&t, "%s%s: ", f->name, words);
+	text_printf(&t, "%s: ", f->name);
 	for (size_t i = 0; i < f->set->nr; i++) {
 		if (!f->values[i])
 			continue;
@@ -79,7 +79,7 @@ static int fact_add_line(const struct fact *f, const char *words, struct text_li
 /* Warn about a fact that is text. @get may return NULL: not known. */
 static int check_text(const struct run_set *set, const struct workload *w, const char *name,
 		      const char *(*get)(const struct run *, const struct workload *),
-		      const char *words, struct text_list *out)
+		      struct text_list *out)
 {
 	struct fact f;
 	int ret = 0;
@@ -95,7 +95,7 @@ static int check_text(const struct run_set *set, const struct workload *w, const
 		}
 	}
 	if (!ret && !fact_alike(&f))
-		ret = fact_add_line(&f, words, out);
+		ret = fact_add_line(&f, out);
 	fact_free(&f);
 	return ret;
 }
@@ -124,7 +124,7 @@ static int check_number(const struct run_set *set, const struct workload *w, con
 		ret = t.failed ? -ENOMEM : 0;
 	}
 	if (!ret && high - low > slack * (relative ? high : 1))
-		ret = fact_add_line(&f, " differs", out);
+		ret = fact_add_line(&f, out);
 	fact_free(&f);
 	return ret;
 }
@@ -227,13 +227,13 @@ static int check_option(const struct run_set *set, unsigned int group, const cha
 	}
 	if (!ret && !fact_alike(&f)) {
 		if (is_subject(name)) {
-			ret = fact_add_line(&f, "", &l->differs);
+			ret = fact_add_line(&f, &l->differs);
 			if (!ret && !text_list_has(subjects, name))
 				ret = text_list_add(subjects, "%s", name);
 		} else if (is_harmless(name)) {
-			ret = fact_add_line(&f, "", &l->differs);
+			ret = fact_add_line(&f, &l->differs);
 		} else {
-			ret = fact_add_line(&f, " differs", &l->warnings);
+			ret = fact_add_line(&f, &l->warnings);
 		}
 	}
 	fact_free(&f);
@@ -298,10 +298,10 @@ static int check_facts(const struct run_set *set, const struct workload *w, stru
 		{"block size", get_block_size},   {"queue depth", get_depth},
 		{"working set", get_working_set},
 	};
-	int ret = check_text(set, w, "ioengine", get_engine, "", &l->differs);
+	int ret = check_text(set, w, "ioengine", get_engine, &l->differs);
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && !ret; i++)
-		ret = check_text(set, w, facts[i].name, facts[i].get, " differs", &l->warnings);
+		ret = check_text(set, w, facts[i].name, facts[i].get, &l->warnings);
 	if (!ret)
 		ret = check_number(set, w, "run time", get_runtime, RUNTIME_SLACK, true, " s",
 				   &l->warnings);

@@ -20,6 +20,7 @@ static const char why_groups[] =
 	"jobs of several groups (stonewall, new_group) may have run one after another; choose with "
 	"--job=NAME";
 static const char why_rate[] = "fio gave no run time for it";
+static const char why_cap[] = "fio counts all completions of 17.1 s and longer alike";
 static const char why_memory[] = "out of memory";
 
 const char *part_name(int part)
@@ -222,11 +223,17 @@ bool measure_merge_bins(const struct run *run, size_t first, size_t nr, int part
 	return out->count > 0;
 }
 
+/* The last bin holds whatever is longer. */
+static struct measure percentile_us(double ns)
+{
+	return ns >= LATENCY_BINS_LAST_NS ? none(why_cap) : good(ns / 1000);
+}
+
 static struct measure listed_percentile(const struct latency *l, double percent)
 {
 	for (size_t i = 0; i < l->nr_percentiles; i++)
 		if (fabs(l->percentiles[i].percent - percent) < 1e-6)
-			return good(l->percentiles[i].ns / 1000);
+			return percentile_us(l->percentiles[i].ns);
 	return none(why_no_list);
 }
 
@@ -251,7 +258,7 @@ static void measure_percentiles(const struct run *run, size_t first, size_t nr, 
 		if (isnan(percent))
 			continue;
 		if (merged)
-			out[m] = good(latency_bins_percentile(&bins, percent) / 1000);
+			out[m] = percentile_us(latency_bins_percentile(&bins, percent));
 		else if (parts == 1 && only->clat.nr_percentiles)
 			out[m] = listed_percentile(&only->clat, percent); /* fio's own list */
 		else

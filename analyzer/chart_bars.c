@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The data of the chart "bars": IOPS of each run, read, write and total beside each other. */
+#include "chart.h"
+
+#include "measure.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define LABEL_WIDTH 28
+
+static double iops_of(const struct run *run, int part, uint64_t *ios)
+{
+	struct measure m[METRIC_NR];
+
+	*ios = measure_run(run, part, m);
+	return m[METRIC_IOPS].why ? NAN : m[METRIC_IOPS].value;
+}
+
+/* "n = 1.23M", so that nobody mistakes a second's measurement for an hour's. */
+static void add_count(struct text *t, uint64_t n)
+{
+	if (n < 10000)
+		text_printf(t, "n = %llu", (unsigned long long)n);
+	else if (n < 10000000)
+		text_printf(t, "n = %.0fK", (double)n / 1e3);
+	else
+		text_printf(t, "n = %.0fM", (double)n / 1e6);
+}
+
+int chart_bars(struct chart *c, const struct run_set *set, struct report *r)
+{
+	static const int parts[] = {RUN_READ, RUN_WRITE, PART_TOTAL};
+	bool any[3] = {false};
+	int ret = chart_caption_runs(c, set);
+
+	if (!ret)
+		ret = chart_caption(c, "n: number of I/Os of the run.");
+	if (ret)
+		return report(r, ret, "no memory for the chart");
+	chart_write_texts(c, "IOPS by run");
+	for (size_t i = 0; i < set->nr; i++) {
+		uint64_t ios = 0;
+		struct text count = {0};
+
+		chart_write_string(c, set->runs[i].label, LABEL_WIDTH);
+		for (int p = 0; p < 3; p++) {
+			double iops = iops_of(&set->runs[i], parts[p], &ios);
+
+			any[p] |= isfinite(iops);
+			chart_write_number(c, iops);
+		}
+		add_count(&count, ios);
+		fputc(',', c->data.f);
+		chart_write_string(c, count.s ? count.s : "", 0);
+		fputc('\n', c->data.f);
+		text_free(&count);
+	}
+	chart_set(c, "nr_runs", (double)set->nr);
+	chart_set(c, "has_read", any[0]);
+	chart_set(c, "has_write", any[1]);
+	/* A total that only repeats the reads or the writes is left out. */
+	chart_set(c, "has_total", any[2] && any[0] == any[1]);
+	if (!any[2])
+		return report(r, -EINVAL, "%s: no IOPS to draw, compare says why",
+			      set->runs[0].path);
+	return 0;
+}
