@@ -122,6 +122,13 @@ struct dev_spec {
 	uint64_t seed;   /* modelled */
 	enum file_prepare prepare;
 	bool allow_overwrite; /* foreign content is no reason to refuse */
+	/*
+	 * Optional: asked again and again while device_prepare() fills a file; true (the user
+	 * pressed Ctrl-C, say) makes it undo what it did and return -ECANCELED. @stop_arg outlives
+	 * the device.
+	 */
+	bool (*stop)(void *stop_arg);
+	void *stop_arg;
 };
 
 /*

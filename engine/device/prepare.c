@@ -177,6 +177,8 @@ static int fill_file(struct real_device *rd, uint64_t from)
 		while (ioq_in_flight(fill.q)) {
 			ioq_wait(fill.q, TIME_NEVER);
 			ioq_poll(fill.q);
+			if (!fill.err && rd->stop && rd->stop(rd->stop_arg))
+				fill.err = -ECANCELED;
 			progress_show(&progress, fill.done, size - from);
 		}
 	}
@@ -266,6 +268,9 @@ static int failed(const struct real_device *rd, int err, struct report *r)
 			      rd->option, rd->dev.name, rd->dev.size - rd->present,
 			      err == -ENOSPC ? "there is no room" : "the quota is used up", dir,
 			      free_bytes);
+	if (err == -ECANCELED)
+		return report(r, err, "%s: interrupted while %s was being filled; nothing was kept",
+			      rd->option, rd->dev.name);
 	if (err == -EFBIG)
 		return report(r, err,
 			      "%s: %s: a file of %" PRIu64

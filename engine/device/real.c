@@ -378,6 +378,8 @@ int real_device_create(struct device **out, const struct dev_spec *spec, struct 
 	rd->fd = -1;
 	snprintf(rd->option, sizeof(rd->option), "%s", spec->option);
 	rd->prepare = choose_prepare(spec);
+	rd->stop = spec->stop;
+	rd->stop_arg = spec->stop_arg;
 	ret = ring_probe(spec->option, r);
 	if (ret)
 		goto err;

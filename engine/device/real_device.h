@@ -16,6 +16,8 @@ struct real_device {
 	bool direct;               /* O_DIRECT */
 	char option[40];           /* that named it, for messages */
 	enum file_prepare prepare; /* never DEFAULT */
+	bool (*stop)(void *arg);   /* see struct dev_spec */
+	void *stop_arg;
 	uint64_t present;   /* bytes that the file has; the rest up to dev.size is to be prepared */
 	dev_t st_dev, rdev; /* of the file; of the block device */
 	ino_t st_ino;

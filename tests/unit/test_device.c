@@ -481,6 +481,31 @@ static void test_failed_prepare_leaves_no_trace(void **state)
 	assert_int_equal(file_size(path), MIB);
 }
 
+static unsigned int asked;
+
+static bool stop_soon(void *arg)
+{
+	assert_ptr_equal(arg, &asked);
+	return ++asked == 3;
+}
+
+static void test_filling_can_be_stopped(void **state)
+{
+	struct device *dev;
+
+	(void)state;
+	asked = 0;
+	spec.size = 70 * MIB;
+	spec.stop = stop_soon;
+	spec.stop_arg = &asked;
+	dev = open_it();
+	assert_int_equal(device_prepare(dev, &why), -ECANCELED);
+	assert_int_equal(asked, 3);
+	assert_non_null(strstr(why.text, path));
+	assert_true(file_size(path) == UINT64_MAX);
+	device_close(dev);
+}
+
 static void test_no_room_is_noticed_before(void **state)
 {
 	struct device *dev;
@@ -584,6 +609,7 @@ int main(void)
 		T(test_smaller_file_grows_and_keeps_its_data),
 		T(test_larger_file_is_refused),
 		T(test_failed_prepare_leaves_no_trace),
+		T(test_filling_can_be_stopped),
 		T(test_no_room_is_noticed_before),
 		T(test_file_without_direct_io),
 		T(test_read_past_the_end_of_a_shrunk_file),
