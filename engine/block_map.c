@@ -11,7 +11,8 @@ static unsigned int head_bits(uint32_t npages)
 {
 	unsigned int bits = 10; /* at least one chain per shard */
 
-	/* The largest power of two that is not above the number of pages: 4 bytes a page at most. */
+	/* The largest power of two that is not above the number of pages: 4 bytes a page at most.
+	 */
 	while (bits < 31 && (2ull << bits) <= npages)
 		bits++;
 	return bits;
@@ -19,8 +20,8 @@ static unsigned int head_bits(uint32_t npages)
 
 static void *map_memory(size_t bytes)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		       -1, 0);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
@@ -31,7 +32,7 @@ static void *map_memory(size_t bytes)
 
 uint64_t block_map_bytes(uint32_t npages)
 {
-	return (uint64_t) npages * sizeof(struct page) + (4ull << head_bits(npages)) +
+	return (uint64_t)npages * sizeof(struct page) + (4ull << head_bits(npages)) +
 	       MAP_SHARDS * sizeof(struct map_shard);
 }
 
@@ -42,7 +43,7 @@ int block_map_init(struct block_map *m, uint32_t npages)
 	memset(m, 0, sizeof(*m));
 	m->npages = npages;
 	m->head_shift = 64 - bits;
-	m->page = map_memory((size_t) npages * sizeof(struct page));
+	m->page = map_memory((size_t)npages * sizeof(struct page));
 	m->head = map_memory(sizeof(uint32_t) << bits);
 	m->shard = calloc(MAP_SHARDS, sizeof(struct map_shard));
 	if (!m->page || !m->head || !m->shard) {
@@ -58,7 +59,7 @@ int block_map_init(struct block_map *m, uint32_t npages)
 void block_map_free(struct block_map *m)
 {
 	if (m->page)
-		munmap(m->page, (size_t) m->npages * sizeof(struct page));
+		munmap(m->page, (size_t)m->npages * sizeof(struct page));
 	if (m->head)
 		munmap(m->head, sizeof(uint32_t) << (64 - m->head_shift));
 	free(m->shard);
@@ -110,7 +111,8 @@ bool map_clear(struct block_map *m, uint64_t vb, uint32_t page)
 
 	while (*link != PAGE_NONE && *link != page)
 		link = &m->page[*link].next;
-	/* The page may have been overwritten (gone from the chain). Its bucket is not free, so it is nobody else's. */
+	/* The page may have been overwritten (gone from the chain). Its bucket is not free, so it
+	 * is nobody else's. */
 	if (*link == PAGE_NONE)
 		return false;
 	*link = m->page[page].next;

@@ -51,8 +51,9 @@ static int volume_new(struct disk_group *g, struct dg_volume **out)
 	for (unsigned int i = 0; i < g->ncap; i++)
 		v->max_extents += g->cap[i].nextents;
 	/* Room for any size the group can hold; only what is touched takes memory. */
-	v->extent = mmap(NULL, (size_t) (v->max_extents + 1) * sizeof(uint32_t), PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	v->extent =
+		mmap(NULL, (size_t)(v->max_extents + 1) * sizeof(uint32_t), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (v->extent == MAP_FAILED) {
 		free(v);
 		return -ENOMEM;
@@ -63,7 +64,7 @@ static int volume_new(struct disk_group *g, struct dg_volume **out)
 
 static void volume_free(struct dg_volume *v)
 {
-	munmap((void *) v->extent, (size_t) (v->max_extents + 1) * sizeof(uint32_t));
+	munmap((void *)v->extent, (size_t)(v->max_extents + 1) * sizeof(uint32_t));
 	free(v);
 }
 
@@ -73,7 +74,7 @@ void catalog_free(struct disk_group *g)
 		next = v->next;
 		volume_free(v);
 	}
-	free((void *) g->by_id);
+	free((void *)g->by_id);
 	g->volumes = NULL;
 	g->by_id = NULL;
 }
@@ -108,7 +109,7 @@ static bool place_component(struct disk_group *g, struct dg_volume *v, uint32_t 
 			return false;
 		used |= 1u << best;
 		promised[best] += share;
-		v->info.placement[component * w + s] = (uint8_t) best;
+		v->info.placement[component * w + s] = (uint8_t)best;
 	}
 	return true;
 }
@@ -126,10 +127,10 @@ static bool place_components(struct disk_group *g, struct dg_volume *v, uint32_t
 	for (uint64_t c = have; c < n; c++) {
 		uint64_t left = v->nextents - c * per;
 
-		if (!place_component(g, v, (uint32_t) c, left < per ? left : per, promised))
+		if (!place_component(g, v, (uint32_t)c, left < per ? left : per, promised))
 			return false;
 	}
-	v->info.ncomponents = (uint32_t) n;
+	v->info.ncomponents = (uint32_t)n;
 	return true;
 }
 
@@ -141,11 +142,13 @@ static int no_room(struct disk_group *g, const struct dg_volume *v, struct repor
 		total += g->cap[d].nextents;
 		left += g->cap[d].nextents - g->cap[d].promised;
 	}
-	return report(r, -ENOSPC,
-		      "volume %s of %llu MiB cannot fit (stripe_width=%u): the capacity devices have %llu "
-		      "of %llu MiB left; make the job's size smaller or the capacity devices larger",
-		      v->info.name, (unsigned long long) v->nextents, v->info.stripe_width,
-		      (unsigned long long) left, (unsigned long long) total);
+	return report(
+		r, -ENOSPC,
+		"volume %s of %llu MiB cannot fit (stripe_width=%u): the capacity devices have "
+		"%llu "
+		"of %llu MiB left; make the job's size smaller or the capacity devices larger",
+		v->info.name, (unsigned long long)v->nextents, v->info.stripe_width,
+		(unsigned long long)left, (unsigned long long)total);
 }
 
 static void promise(struct disk_group *g, const struct dg_volume *v, uint64_t from)
@@ -157,14 +160,15 @@ static void promise(struct disk_group *g, const struct dg_volume *v, uint64_t fr
 		g->cap[d].promised += n[d];
 }
 
-/* Find room for a new volume: components as large as may be, smaller ones where that does not fit. */
+/* Find room for a new volume: components as large as may be, smaller ones where that does not fit.
+ */
 static int place_new(struct disk_group *g, struct dg_volume *v, struct report *r)
 {
 	uint64_t per = COMPONENT_MAX;
 
 	v->info.stripe_width = g->opt.stripe_width;
 	for (; per >= COMPONENT_MIN; per = per > v->nextents ? v->nextents / 2 : per / 2) {
-		v->info.component_extents = (uint32_t) per;
+		v->info.component_extents = (uint32_t)per;
 		if (place_components(g, v, 0)) {
 			promise(g, v, 0);
 			return 0;
@@ -191,9 +195,10 @@ static int grow(struct disk_group *g, struct dg_volume *v, uint64_t size, struct
 	}
 no:
 	report(r, -ENOSPC,
-	       "volume %s cannot grow from %llu to %llu bytes: no room on its capacity devices; make the "
+	       "volume %s cannot grow from %llu to %llu bytes: no room on its capacity devices; "
+	       "make the "
 	       "job's size smaller",
-	       v->info.name, (unsigned long long) old_size, (unsigned long long) size);
+	       v->info.name, (unsigned long long)old_size, (unsigned long long)size);
 	v->nextents = old;
 	v->info.ncomponents = have;
 	return -ENOSPC;
@@ -228,7 +233,8 @@ static int create(struct disk_group *g, const char *name, uint64_t size, struct 
 	while (id <= g->geometry.catalog_slots && atomic_load(&g->by_id[id]))
 		id++;
 	if (id > g->geometry.catalog_slots)
-		return report(r, -ENOSPC, "volume %s: the disk group has %u volumes already, the most it can",
+		return report(r, -ENOSPC,
+			      "volume %s: the disk group has %u volumes already, the most it can",
 			      name, g->geometry.catalog_slots);
 	err = volume_new(g, &v);
 	if (err)
@@ -264,24 +270,29 @@ int disk_group_volume(struct disk_group *g, const char *name, uint64_t size, str
 	pthread_mutex_lock(&g->start_lock);
 	v = find(g, name);
 	if (!v && !size)
-		err = report(r, -ENOENT, "volume %s does not exist in the disk group; give it a size=", name);
+		err = report(r, -ENOENT,
+			     "volume %s does not exist in the disk group; give it a size=", name);
 	else if (!v)
 		err = create(g, name, size, &v, r);
 	else if (size > v->info.size && g->opt.target == DG_TARGET_GROUP)
 		err = grow(g, v, size, r);
 	else if (size > v->info.size)
-		err = report(r, -EINVAL, "volume %s: jobs give it different sizes; with target=cache or "
-			     "capacity they must agree", name);
+		err = report(r, -EINVAL,
+			     "volume %s: jobs give it different sizes; with target=cache or "
+			     "capacity they must agree",
+			     name);
 	if (!err) {
 		uint64_t want = size ? size : v->info.size;
 
 		if (want > v->asked)
 			v->asked = want;
 		v->durable &= size <= v->info.size && v->info.generation;
-		if (g->started && !v->durable && g->opt.target == DG_TARGET_GROUP && group_persistent(g)) {
+		if (g->started && !v->durable && g->opt.target == DG_TARGET_GROUP &&
+		    group_persistent(g)) {
 			err = catalog_write(g, v);
 			if (err)
-				report(r, err, "%s: cannot write the catalog entry of volume %s: %s",
+				report(r, err,
+				       "%s: cannot write the catalog entry of volume %s: %s",
 				       g->cache->name, name, strerror(-err));
 		}
 	}
@@ -318,7 +329,7 @@ static int load_volume(struct disk_group *g, const struct volume_info *info, uin
 	v->durable = true;
 	v->nextents = (info->size + DG_EXTENT - 1) / DG_EXTENT;
 	if (v->nextents > v->max_extents ||
-	    v->nextents > (uint64_t) info->ncomponents * info->component_extents) {
+	    v->nextents > (uint64_t)info->ncomponents * info->component_extents) {
 		volume_free(v);
 		goto damaged;
 	}
@@ -328,7 +339,8 @@ static int load_volume(struct disk_group *g, const struct volume_info *info, uin
 
 damaged:
 	return report(r, -EBADMSG,
-		      "%s: the catalog entry of volume %s is damaged; format=always makes a new group (all "
+		      "%s: the catalog entry of volume %s is damaged; format=always makes a new "
+		      "group (all "
 		      "data is lost)",
 		      g->cache->name, info->name);
 }
@@ -337,7 +349,7 @@ damaged:
 int catalog_load(struct disk_group *g, struct report *r)
 {
 	uint32_t slots = g->geometry.catalog_slots;
-	size_t size = (size_t) slots * 2 * FMT_META_BLOCK;
+	size_t size = (size_t)slots * 2 * FMT_META_BLOCK;
 	char *buf = aligned_alloc(4096, size);
 	struct volume_info *v = malloc(2 * sizeof(*v));
 	int err = buf && v ? 0 : -ENOMEM;
@@ -351,12 +363,13 @@ int catalog_load(struct disk_group *g, struct report *r)
 		int k;
 
 		for (k = 0; k < 2; k++)
-			ok[k] = !volume_decode(buf + (2ull * i + (unsigned int) k) * FMT_META_BLOCK, &v[k]) &&
+			ok[k] = !volume_decode(buf + (2ull * i + (unsigned int)k) * FMT_META_BLOCK,
+					       &v[k]) &&
 				v[k].id == i + 1 && !memcmp(v[k].uuid, g->uuid, 16);
 		if (!ok[0] && !ok[1])
 			continue;
 		k = ok[0] && (!ok[1] || v[0].generation > v[1].generation) ? 0 : 1;
-		err = load_volume(g, &v[k], (uint32_t) k, r);
+		err = load_volume(g, &v[k], (uint32_t)k, r);
 	}
 	free(buf);
 	free(v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The life of a group: open (reads, validates, plans), start (prepares, formats or recovers, starts the
- * worker), close (drains if asked, seals, writes the clean mark).
+ * The life of a group: open (reads, validates, plans), start (prepares, formats or recovers, starts
+ * the worker), close (drains if asked, seals, writes the clean mark).
  */
 #include "disk_group.h"
 
@@ -37,27 +37,32 @@ static int check_options(const struct dg_options *o, struct report *r)
 			      "capacity_devices: a disk group has 1 to %u capacity devices, not %u",
 			      DG_MAX_CAPACITY, o->ncapacity);
 	if (o->buckets && (o->buckets < 2 || o->buckets > DG_MAX_BUCKETS))
-		return report(r, -EINVAL, "buckets=%u: must be 2 to %u", o->buckets, DG_MAX_BUCKETS);
+		return report(r, -EINVAL, "buckets=%u: must be 2 to %u", o->buckets,
+			      DG_MAX_BUCKETS);
 	if (!o->stripe_width || o->stripe_width > DG_MAX_STRIPES || o->stripe_width > o->ncapacity)
 		return report(r, -EINVAL,
-			      "stripe_width=%u: must be 1 to 12 and at most the number of capacity devices "
+			      "stripe_width=%u: must be 1 to 12 and at most the number of capacity "
+			      "devices "
 			      "(%u)",
 			      o->stripe_width, o->ncapacity);
 	if (!(o->destage_start >= 0 && o->destage_start <= o->destage_unthrottle &&
 	      o->destage_unthrottle <= 100))
-		return report(r, -EINVAL,
-			      "destage_start=%g%% and destage_unthrottle=%g%%: must rise from 0 to 100",
-			      o->destage_start, o->destage_unthrottle);
-	if (o->destage_batch < DG_BLOCK || o->destage_batch > 64u << 20 || o->destage_batch % DG_BLOCK)
+		return report(
+			r, -EINVAL,
+			"destage_start=%g%% and destage_unthrottle=%g%%: must rise from 0 to 100",
+			o->destage_start, o->destage_unthrottle);
+	if (o->destage_batch < DG_BLOCK || o->destage_batch > 64u << 20 ||
+	    o->destage_batch % DG_BLOCK)
 		return report(r, -EINVAL, "destage_batch=%u: must be a multiple of 4k, at most 64m",
 			      o->destage_batch);
 	if (!o->destage_depth || o->destage_depth > 1024)
 		return report(r, -EINVAL, "destage_depth=%u: must be 1 to 1024", o->destage_depth);
 	if (!(o->congestion_ssd_low < o->congestion_ssd_high) || o->congestion_ssd_low < 0 ||
 	    !(o->congestion_tau > 0) || !(o->congestion_delay_us >= 0))
-		return report(r, -EINVAL,
-			      "congestion: ssd_low=%g%% must be below ssd_high=%g%%, tau=%g above 0",
-			      o->congestion_ssd_low, o->congestion_ssd_high, o->congestion_tau);
+		return report(
+			r, -EINVAL,
+			"congestion: ssd_low=%g%% must be below ssd_high=%g%%, tau=%g above 0",
+			o->congestion_ssd_low, o->congestion_ssd_high, o->congestion_tau);
 	return 0;
 }
 
@@ -121,10 +126,11 @@ static int open_devices(struct disk_group *g, struct report *r)
 			g->temporary = true;
 		for (unsigned int k = 0; k < i; k++)
 			if (!g->opt.given[i] && device_same(member(g, k), *dev))
-				return report(r, -EINVAL,
-					      "%s: %s is given twice; each member of a disk group is a "
-					      "device of its own",
-					      spec.option, (*dev)->name);
+				return report(
+					r, -EINVAL,
+					"%s: %s is given twice; each member of a disk group is a "
+					"device of its own",
+					spec.option, (*dev)->name);
 	}
 	return 0;
 }
@@ -137,15 +143,18 @@ static int read_label(struct device *dev, struct label_info *l, struct report *r
 
 	if (!block)
 		return -ENOMEM;
-	err = dev->created ? -ENODATA : device_read_sync(dev, block, FMT_META_BLOCK, FMT_LABEL_OFFSET);
+	err = dev->created ? -ENODATA
+			   : device_read_sync(dev, block, FMT_META_BLOCK, FMT_LABEL_OFFSET);
 	if (err && err != -ENODATA)
 		report(r, err, "%s: cannot read: %s", dev->name, strerror(-err));
 	else if (!err)
 		err = label_decode(block, l);
 	free(block);
 	if (err == -EPROTONOSUPPORT)
-		report(r, err, "%s: a disk group of another version of fio-vsan; format=always makes a new "
-		       "one (all data is lost)", dev->name);
+		report(r, err,
+		       "%s: a disk group of another version of fio-vsan; format=always makes a new "
+		       "one (all data is lost)",
+		       dev->name);
 	return err;
 }
 
@@ -156,23 +165,29 @@ static int check_member(const struct disk_group *g, unsigned int i, const struct
 
 	if (err)
 		return report(r, -EINVAL,
-			      "capacity_devices: %s is not a member of the disk group on %s (which has %u "
-			      "capacity devices); give the group's own devices, or format=always (all data "
+			      "capacity_devices: %s is not a member of the disk group on %s (which "
+			      "has %u "
+			      "capacity devices); give the group's own devices, or format=always "
+			      "(all data "
 			      "is lost)",
 			      name, g->cache->name, cache->count - 1);
 	if (memcmp(l->uuid, cache->uuid, 16))
-		return report(r, -EINVAL,
-			      "capacity_devices: %s belongs to another disk group than %s; give the "
-			      "group's own devices, or format=always (all data is lost)",
-			      name, g->cache->name);
+		return report(
+			r, -EINVAL,
+			"capacity_devices: %s belongs to another disk group than %s; give the "
+			"group's own devices, or format=always (all data is lost)",
+			name, g->cache->name);
 	if (l->index != i)
-		return report(r, -EINVAL,
-			      "capacity_devices: %s is member %u of its disk group, but is given as %u; "
-			      "give them in their order",
-			      name, l->index, i);
+		return report(
+			r, -EINVAL,
+			"capacity_devices: %s is member %u of its disk group, but is given as %u; "
+			"give them in their order",
+			name, l->index, i);
 	if (l->size > member(g, i)->size)
-		return report(r, -EINVAL, "capacity_devices: %s has become smaller; give it its old size "
-			      "back", name);
+		return report(r, -EINVAL,
+			      "capacity_devices: %s has become smaller; give it its old size "
+			      "back",
+			      name);
 	return 0;
 }
 
@@ -181,11 +196,14 @@ static int load_superblock(struct disk_group *g, struct report *r)
 	char *buf = aligned_alloc(4096, 2 * FMT_META_BLOCK);
 	struct sb_info s[2];
 	bool ok[2];
-	int err = buf ? device_read_sync(g->cache, buf, 2 * FMT_META_BLOCK, FMT_SB_OFFSET) : -ENOMEM, k;
+	int err = buf ? device_read_sync(g->cache, buf, 2 * FMT_META_BLOCK, FMT_SB_OFFSET)
+		      : -ENOMEM,
+	    k;
 
 	if (err) {
 		free(buf);
-		return report(r, err, "%s: cannot read the superblock: %s", g->cache->name, strerror(-err));
+		return report(r, err, "%s: cannot read the superblock: %s", g->cache->name,
+			      strerror(-err));
 	}
 	for (k = 0; k < 2; k++)
 		ok[k] = !sb_decode(buf + k * FMT_META_BLOCK, &s[k]) &&
@@ -193,7 +211,8 @@ static int load_superblock(struct disk_group *g, struct report *r)
 	free(buf);
 	if (!ok[0] && !ok[1])
 		return report(r, -EBADMSG,
-			      "%s: both superblocks of the disk group are damaged; format=always makes a new "
+			      "%s: both superblocks of the disk group are damaged; format=always "
+			      "makes a new "
 			      "one (all data is lost)",
 			      g->cache->name);
 	k = ok[0] && (!ok[1] || s[0].generation > s[1].generation) ? 0 : 1;
@@ -224,12 +243,14 @@ static int identify(struct disk_group *g, struct report *r)
 	if (keep && !have[0]) {
 		if (label[0].index != 0)
 			return report(r, -EINVAL,
-				      "cache_device: %s is a capacity device (member %u) of a disk group; "
+				      "cache_device: %s is a capacity device (member %u) of a disk "
+				      "group; "
 				      "give its cache device, or format=always (all data is lost)",
 				      g->cache->name, label[0].index);
 		if (label[0].count != 1 + g->ncap)
 			return report(r, -EINVAL,
-				      "capacity_devices: the disk group on %s has %u capacity devices, %u "
+				      "capacity_devices: the disk group on %s has %u capacity "
+				      "devices, %u "
 				      "are given; give all in their order",
 				      g->cache->name, label[0].count - 1, g->ncap);
 		for (unsigned int i = 1; i <= g->ncap; i++) {
@@ -243,7 +264,8 @@ static int identify(struct disk_group *g, struct report *r)
 		return load_superblock(g, r);
 	}
 	if (keep && g->opt.format == DG_FORMAT_NEVER)
-		return report(r, -ENOENT, "cache_device: there is no disk group on %s and format=never",
+		return report(r, -ENOENT,
+			      "cache_device: there is no disk group on %s and format=never",
 			      g->cache->name);
 	for (unsigned int i = 0; i <= g->ncap; i++) {
 		struct device *dev = member(g, i);
@@ -253,7 +275,8 @@ static int identify(struct disk_group *g, struct report *r)
 		member_spec(g, i, &spec);
 		if (!have[i] && g->opt.format != DG_FORMAT_ALWAYS)
 			return report(r, -EEXIST,
-				      "%s: %s belongs to a disk group; give all members of that group, or "
+				      "%s: %s belongs to a disk group; give all members of that "
+				      "group, or "
 				      "format=always (all data is lost)",
 				      spec.option, dev->name);
 		if (!have[i] || g->opt.given[i])
@@ -279,10 +302,11 @@ static int check_memory(const struct disk_group *g, struct report *r)
 	if (f)
 		fclose(f);
 	if (avail && need > avail)
-		return report(r, -ENOMEM,
-			      "the disk group needs %llu MiB of memory for its tables, %llu MiB are "
-			      "available; make write_buffer_size smaller",
-			      (unsigned long long) need >> 20, avail >> 20);
+		return report(
+			r, -ENOMEM,
+			"the disk group needs %llu MiB of memory for its tables, %llu MiB are "
+			"available; make write_buffer_size smaller",
+			(unsigned long long)need >> 20, avail >> 20);
 	return 0;
 }
 
@@ -343,7 +367,8 @@ int disk_group_open(struct disk_group **out, const struct dg_options *o, const s
 	return 0;
 }
 
-/* ---- start ------------------------------------------------------------------------------------------ */
+/* ---- start
+ * ------------------------------------------------------------------------------------------ */
 
 static int write_catalog(struct disk_group *g, struct report *r)
 {
@@ -362,7 +387,8 @@ static void warn_volatile(const struct disk_group *g)
 	if (g->cache->volatile_cache && g->opt.durability == DG_DURABLE_WRITE &&
 	    (g->cache->kind == DEV_KIND_BLOCK || g->cache->kind == DEV_KIND_FILE))
 		fprintf(stderr,
-			"fio-vsan: note: the write cache of %s is volatile: with durability=write a power "
+			"fio-vsan: note: the write cache of %s is volatile: with durability=write "
+			"a power "
 			"cut can lose acknowledged writes (durability=fua or fsync prevents it)\n",
 			g->cache->name);
 }
@@ -416,7 +442,7 @@ static int start_group(struct disk_group *g, bool writing, struct report *r)
 		err = elevators_init(g);
 	if (err)
 		return report(r, err, "no memory for the tables of the disk group (%llu MiB)",
-			      (unsigned long long) group_memory(g) >> 20);
+			      (unsigned long long)group_memory(g) >> 20);
 	err = start_work(g, r);
 	if (!err)
 		err = g->fresh ? group_format(g, r) : load(g, r);
@@ -427,7 +453,8 @@ static int start_group(struct disk_group *g, bool writing, struct report *r)
 	if (!err && writing && group_persistent(g)) {
 		err = metadata_write_sb(g, false);
 		if (err)
-			report(r, err, "%s: cannot write the superblock: %s", g->cache->name, strerror(-err));
+			report(r, err, "%s: cannot write the superblock: %s", g->cache->name,
+			       strerror(-err));
 	}
 	if (err)
 		return err;
@@ -449,8 +476,8 @@ static int mark_writing(struct disk_group *g, struct report *r)
 	worker_kick(g);
 	while (atomic_load(&g->want_mark)) {
 		if (atomic_load(&g->cache_error))
-			return report(r, atomic_load(&g->cache_error), "%s: cannot write the superblock",
-				      g->cache->name);
+			return report(r, atomic_load(&g->cache_error),
+				      "%s: cannot write the superblock", g->cache->name);
 		usleep(200);
 	}
 	return 0;
@@ -475,7 +502,8 @@ int disk_group_start(struct disk_group *g, bool writing, struct report *r)
 	return err;
 }
 
-/* ---- drain and close ---------------------------------------------------------------------------------- */
+/* ---- drain and close
+ * ---------------------------------------------------------------------------------- */
 
 static int broken(const struct disk_group *g)
 {
@@ -503,22 +531,25 @@ static int wait_drained(struct disk_group *g, struct report *r)
 			usleep(1000);
 		} else {
 			next = disk_group_work(g);
-			if (g->clock->is_virtual && next != TIME_NEVER && next > g->clock->virtual_ns)
-				((struct vclock *) g->clock)->virtual_ns = next;
+			if (g->clock->is_virtual && next != TIME_NEVER &&
+			    next > g->clock->virtual_ns)
+				((struct vclock *)g->clock)->virtual_ns = next;
 			continue;
 		}
 		now = vclock_now(g->clock);
 		if (tty && now - t0 > 3 * NSEC_PER_SEC && now - shown > NSEC_PER_SEC / 2) {
 			shown = now;
 			fprintf(stderr, "\rfio-vsan: draining the write buffer: %3.0f%%",
-				100.0 * (1.0 - (double) atomic_load(&g->wb.used) / (double) (all ? all : 1)));
+				100.0 * (1.0 - (double)atomic_load(&g->wb.used) /
+						       (double)(all ? all : 1)));
 		}
 	}
 	if (shown != t0)
 		fprintf(stderr, "\r\033[K");
 	atomic_store(&g->drain_all, false);
 	return err ? report(r, err, "%s: the write buffer could not be drained: %s", g->cache->name,
-			    strerror(-err)) : 0;
+			    strerror(-err))
+		   : 0;
 }
 
 static int close_group(struct disk_group *g, struct report *r)
@@ -532,13 +563,16 @@ static int close_group(struct disk_group *g, struct report *r)
 	if (!err)
 		err = broken(g);
 	if (err)
-		return report(r, err, "%s: the disk group is closed dirty after an error; it keeps its data",
-			      g->cache->name);
+		return report(
+			r, err,
+			"%s: the disk group is closed dirty after an error; it keeps its data",
+			g->cache->name);
 	/* What was read only needs no mark; what has one is replaced. */
 	if (group_persistent(g) && !g->meta.sb.clean) {
 		err = metadata_write_sb(g, true);
 		if (err)
-			report(r, err, "%s: cannot write the superblock: %s", g->cache->name, strerror(-err));
+			report(r, err, "%s: cannot write the superblock: %s", g->cache->name,
+			       strerror(-err));
 	}
 	return err;
 }

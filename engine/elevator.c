@@ -2,11 +2,12 @@
 /*
  * The elevators: one per capacity device, draining the oldest sealed bucket to it.
  *
- * reference: vSAN's elevator: US 10,877,699 (rounds with a sleep between them that follows the fill of
- * the first tier), and its counters (start and unthrottle threshold, current bucket, LBA order, window).
- * Each takes its device's live pages in capacity-LBA order, window by window: read from the cache device,
- * check, merge neighbours, write. It never waits for writers: a block that was overwritten meanwhile
- * keeps its newer page. All of them run in the worker, each as a step machine.
+ * reference: vSAN's elevator: US 10,877,699 (rounds with a sleep between them that follows the fill
+ * of the first tier), and its counters (start and unthrottle threshold, current bucket, LBA order,
+ * window). Each takes its device's live pages in capacity-LBA order, window by window: read from
+ * the cache device, check, merge neighbours, write. It never waits for writers: a block that was
+ * overwritten meanwhile keeps its newer page. All of them run in the worker, each as a step
+ * machine.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,19 +21,19 @@ static void io_done(struct dev_req *dev, int res);
 
 static uint32_t entry_lba(uint64_t entry)
 {
-	return (uint32_t) (entry >> 32); /* extent << 8 | block */
+	return (uint32_t)(entry >> 32); /* extent << 8 | block */
 }
 
 static uint32_t entry_page(const struct disk_group *g, uint64_t entry)
 {
-	return g->draining->index * g->wb.bucket_pages + (uint32_t) entry;
+	return g->draining->index * g->wb.bucket_pages + (uint32_t)entry;
 }
 
 int elevators_init(struct disk_group *g)
 {
 	uint32_t depth = g->opt.destage_depth;
 
-	g->order = malloc((size_t) g->wb.bucket_pages * sizeof(uint64_t));
+	g->order = malloc((size_t)g->wb.bucket_pages * sizeof(uint64_t));
 	if (!g->order)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < g->ncap; i++) {
@@ -43,10 +44,10 @@ int elevators_init(struct disk_group *g)
 		e->win_max = g->opt.destage_batch / DG_BLOCK;
 		e->win = malloc(e->win_max * sizeof(uint64_t));
 		e->io = calloc(depth, sizeof(*e->io));
-		e->buf = aligned_alloc(4096, (size_t) e->win_max * DG_BLOCK);
+		e->buf = aligned_alloc(4096, (size_t)e->win_max * DG_BLOCK);
 		if (!e->win || !e->io || !e->buf)
 			return -ENOMEM;
-		memset(e->buf, 0, (size_t) e->win_max * DG_BLOCK);
+		memset(e->buf, 0, (size_t)e->win_max * DG_BLOCK);
 		for (uint32_t k = 0; k < depth; k++) {
 			e->io[k].e = e;
 			e->io[k].next = e->idle;
@@ -66,11 +67,12 @@ void elevators_exit(struct disk_group *g)
 	}
 }
 
-/* ---- which bucket, and its blocks in order ---------------------------------------------------------- */
+/* ---- which bucket, and its blocks in order
+ * ---------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
 }
@@ -98,7 +100,8 @@ static void forget(struct disk_group *g, uint32_t page, uint64_t vb)
 	was = map_clear(&g->map, vb, page);
 	spin_unlock(&s->lock);
 	if (was)
-		atomic_fetch_sub_explicit(&wb_bucket_of(&g->wb, page)->live, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&wb_bucket_of(&g->wb, page)->live, 1,
+					  memory_order_relaxed);
 }
 
 /* Sort the live pages of the bucket by device and LBA; trims need no I/O and are done here. */
@@ -133,7 +136,8 @@ static void order_bucket(struct disk_group *g, const struct bucket *b)
 			continue;
 		e = &g->elev[p.cap->index];
 		e->order[e->norder++] =
-			((uint64_t) p.extent << 8 | vblock_block(key >> 8) % EXTENT_BLOCKS) << 32 | i;
+			((uint64_t)p.extent << 8 | vblock_block(key >> 8) % EXTENT_BLOCKS) << 32 |
+			i;
 	}
 	for (unsigned int d = 0; d < g->ncap; d++) {
 		struct elevator *e = &g->elev[d];
@@ -153,7 +157,8 @@ static bool wanted(struct disk_group *g)
 	spin_lock(&g->wb.lock);
 	no_free = !g->wb.free;
 	spin_unlock(&g->wb.lock);
-	/* With no free bucket the buffer drains whatever its fill: writers may be waiting for one. */
+	/* With no free bucket the buffer drains whatever its fill: writers may be waiting for one.
+	 */
 	return no_free || wb_fill(g) * 100.0 >= g->opt.destage_start;
 }
 
@@ -182,12 +187,13 @@ static bool choose_bucket(struct disk_group *g)
 		return false;
 	}
 	g->draining = b;
-	atomic_store(&g->elev_bucket, (int) b->index);
+	atomic_store(&g->elev_bucket, (int)b->index);
 	order_bucket(g, b);
 	return true;
 }
 
-/* ---- a window --------------------------------------------------------------------------------------- */
+/* ---- a window
+ * --------------------------------------------------------------------------------------- */
 
 static uint64_t sleep_ns(const struct disk_group *g)
 {
@@ -197,7 +203,7 @@ static uint64_t sleep_ns(const struct disk_group *g)
 		return 0;
 	t = (g->opt.destage_unthrottle - wb_fill(g) * 100.0) / (span > 0 ? span : 1);
 	t = t < 0 ? 0 : t > 1 ? 1 : t;
-	return (uint64_t) ((double) g->opt.destage_sleep_ns * t * t);
+	return (uint64_t)((double)g->opt.destage_sleep_ns * t * t);
 }
 
 static void next_window(struct elevator *e)
@@ -224,8 +230,11 @@ static void elevator_submit(struct elevator *e, uint32_t first, uint32_t count, 
 	io->first = first;
 	io->count = count;
 	io->start_ns = vclock_now(e->g->clock);
-	io->dev = (struct dev_req){.dev = dev, .op = (uint8_t) op, .done = io_done, .offset = offset,
-				   .buf = e->buf + (size_t) first * DG_BLOCK,
+	io->dev = (struct dev_req){.dev = dev,
+				   .op = (uint8_t)op,
+				   .done = io_done,
+				   .offset = offset,
+				   .buf = e->buf + (size_t)first * DG_BLOCK,
 				   .len = count * DG_BLOCK};
 	e->in_flight++;
 	ret = ioq_submit(e->g->work_ioq, &io->dev);
@@ -233,16 +242,17 @@ static void elevator_submit(struct elevator *e, uint32_t first, uint32_t count, 
 		io_done(&io->dev, ret < 0 ? ret : 0);
 }
 
-/* Reads of the window: pages that follow each other on the cache device and in the window are one. */
+/* Reads of the window: pages that follow each other on the cache device and in the window are one.
+ */
 static bool issue_reads(struct elevator *e)
 {
 	struct disk_group *g = e->g;
 	bool progress = false;
 
 	while (e->idle && e->next < e->nwin) {
-		uint32_t first = e->next, n = 1, page = (uint32_t) e->win[first];
+		uint32_t first = e->next, n = 1, page = (uint32_t)e->win[first];
 
-		while (first + n < e->nwin && (uint32_t) e->win[first + n] == page + n)
+		while (first + n < e->nwin && (uint32_t)e->win[first + n] == page + n)
 			n++;
 		e->next += n;
 		elevator_submit(e, first, n, g->cache, DEV_READ,
@@ -258,7 +268,8 @@ static bool overwritten(const struct elevator *e, uint32_t i)
 				     memory_order_relaxed);
 }
 
-/* Writes: blocks that follow each other on capacity are one; what was overwritten meanwhile is left out. */
+/* Writes: blocks that follow each other on capacity are one; what was overwritten meanwhile is left
+ * out. */
 static bool issue_writes(struct elevator *e)
 {
 	bool progress = false;
@@ -278,7 +289,7 @@ static bool issue_writes(struct elevator *e)
 		}
 		e->cap->written = true;
 		elevator_submit(e, first, n, e->cap->dev, DEV_WRITE,
-				e->cap->data_offset + (uint64_t) lba * DG_BLOCK);
+				e->cap->data_offset + (uint64_t)lba * DG_BLOCK);
 	}
 	return progress;
 }
@@ -291,14 +302,16 @@ static void read_done(struct elevator_io *io, int res)
 	if (!res && g->cache->stores_data && !g->opt.skip_crc)
 		for (uint32_t i = 0; !res && i < io->count; i++) {
 			const struct page *p = &g->map.page[entry_page(g, e->win[io->first + i])];
-			uint32_t crc = crc32c(e->buf + (size_t) (io->first + i) * DG_BLOCK, DG_BLOCK);
+			uint32_t crc =
+				crc32c(e->buf + (size_t)(io->first + i) * DG_BLOCK, DG_BLOCK);
 
 			if (crc != p->crc)
 				res = -EILSEQ; /* never spread damaged data to capacity */
 		}
 	if (res) {
-		cache_failed(g, res == -EILSEQ ? "the checksum of a page read for destage" :
-						 "read for destage",
+		cache_failed(g,
+			     res == -EILSEQ ? "the checksum of a page read for destage"
+					    : "read for destage",
 			     io->dev.offset, res);
 		e->failed = true;
 	}
@@ -324,10 +337,11 @@ static void write_done(struct elevator_io *io, int res)
 		uint32_t page = entry_page(g, e->win[io->first + i]);
 		uint32_t lba = entry_lba(e->win[io->first + i]);
 		const struct extent *x = &e->cap->extent[lba >> 8];
-		uint64_t block = (uint64_t) x->logical * EXTENT_BLOCKS + (lba & 255);
+		uint64_t block = (uint64_t)x->logical * EXTENT_BLOCKS + (lba & 255);
 		struct place p = {.cap = e->cap, .extent = lba >> 8};
 
-		/* Capacity has it now, whether or not a newer version came: readers look at the map first. */
+		/* Capacity has it now, whether or not a newer version came: readers look at the map
+		 * first. */
 		extent_set_data(&p, block, true);
 		forget(g, page, vblock(x->volume, block));
 	}
@@ -337,7 +351,7 @@ static void write_done(struct elevator_io *io, int res)
 static void io_done(struct dev_req *dev, int res)
 {
 	struct elevator_io *io =
-		(struct elevator_io *) ((char *) dev - offsetof(struct elevator_io, dev));
+		(struct elevator_io *)((char *)dev - offsetof(struct elevator_io, dev));
 	struct elevator *e = io->e;
 
 	if (dev->op == DEV_READ)
@@ -378,7 +392,8 @@ static bool elevator_run(struct elevator *e, uint64_t *next)
 	case ELEV_SLEEP:
 		if (atomic_load(&e->g->stop))
 			return false;
-		if (e->wake_ns && !atomic_load(&e->g->drain_all) && vclock_now(e->g->clock) < e->wake_ns) {
+		if (e->wake_ns && !atomic_load(&e->g->drain_all) &&
+		    vclock_now(e->g->clock) < e->wake_ns) {
 			if (e->wake_ns < *next)
 				*next = e->wake_ns;
 			return false;

@@ -15,7 +15,7 @@ static bool is_percent(unsigned long long v)
 
 static unsigned int percent_of(unsigned long long v)
 {
-	return (unsigned int) (-1ull - v);
+	return (unsigned int)(-1ull - v);
 }
 
 int device_list_split(const char *list, char **out, unsigned int max)
@@ -42,7 +42,7 @@ int device_list_split(const char *list, char **out, unsigned int max)
 			free(name);
 		n++;
 		if (!*p)
-			return (int) n;
+			return (int)n;
 		p++;
 	}
 }
@@ -65,7 +65,8 @@ static bool is_profile(const char *name)
 	return name[0] == '@' && strcmp(name, "@memory");
 }
 
-static int check_verify(const struct engine_options *e, const struct dg_options *o, struct report *r)
+static int check_verify(const struct engine_options *e, const struct dg_options *o,
+			struct report *r)
 {
 	bool modelled = is_profile(o->cache);
 
@@ -73,25 +74,28 @@ static int check_verify(const struct engine_options *e, const struct dg_options 
 		modelled |= is_profile(o->capacity[i]);
 	if (e->prefilled)
 		return report(r, -EINVAL,
-			      "prefilled: a prefilled group holds no data to verify; leave out prefilled or "
+			      "prefilled: a prefilled group holds no data to verify; leave out "
+			      "prefilled or "
 			      "verify");
 	if (modelled && !o->drive_data)
 		return report(r, -EINVAL,
-			      "drive_data=none: the job verifies, but modelled drives keep no data then; use "
+			      "drive_data=none: the job verifies, but modelled drives keep no data "
+			      "then; use "
 			      "drive_data=memory");
 	return 0;
 }
 
 static int check_devices(const struct dg_options *o, int n, struct report *r)
 {
-	if (n > (int) DG_MAX_CAPACITY)
+	if (n > (int)DG_MAX_CAPACITY)
 		return report(r, -EINVAL,
-			      "capacity_devices: %d devices are given, a disk group has at most %u", n,
-			      DG_MAX_CAPACITY);
+			      "capacity_devices: %d devices are given, a disk group has at most %u",
+			      n, DG_MAX_CAPACITY);
 	for (unsigned int i = 0; i < o->ncapacity; i++)
 		if (!o->capacity[i][0])
 			return report(r, -EINVAL,
-				      "capacity_devices: device %u of the list is empty; separate devices "
+				      "capacity_devices: device %u of the list is empty; separate "
+				      "devices "
 				      "by one ':'",
 				      i + 1);
 	if (o->prefilled)
@@ -100,31 +104,34 @@ static int check_devices(const struct dg_options *o, int n, struct report *r)
 
 			if (name[0] != '@')
 				return report(r, -EINVAL,
-					      "prefilled: only for modelled and memory devices, not %s; fill "
+					      "prefilled: only for modelled and memory devices, "
+					      "not %s; fill "
 					      "it with a write job first",
 					      name);
 		}
 	return 0;
 }
 
-int engine_options_to_group(const struct engine_options *e, bool verifies, struct dg_options *o, char **list,
-			    struct report *r)
+int engine_options_to_group(const struct engine_options *e, bool verifies, struct dg_options *o,
+			    char **list, struct report *r)
 {
 	int n;
 
 	if (!e->cache_device || !e->cache_device[0])
-		return report(r, -EINVAL,
-			      "cache_device is missing: a block device, a file, @memory or @PROFILE "
-			      "(fio-vsan drives lists the profiles)");
+		return report(
+			r, -EINVAL,
+			"cache_device is missing: a block device, a file, @memory or @PROFILE "
+			"(fio-vsan drives lists the profiles)");
 	if (!e->capacity_devices || !e->capacity_devices[0])
-		return report(r, -EINVAL, "capacity_devices is missing: 1 to %u devices, ':' between them",
+		return report(r, -EINVAL,
+			      "capacity_devices is missing: 1 to %u devices, ':' between them",
 			      DG_MAX_CAPACITY);
 	n = device_list_split(e->capacity_devices, list, DG_MAX_CAPACITY);
 	if (n < 0)
 		return report(r, n, "no memory for the list of capacity_devices");
 	disk_group_options_default(o);
 	o->cache = e->cache_device;
-	o->ncapacity = n > (int) DG_MAX_CAPACITY ? DG_MAX_CAPACITY : (unsigned int) n;
+	o->ncapacity = n > (int)DG_MAX_CAPACITY ? DG_MAX_CAPACITY : (unsigned int)n;
 	for (unsigned int i = 0; i < o->ncapacity; i++)
 		o->capacity[i] = list[i];
 	if (is_percent(e->cache_size) || is_percent(e->capacity_size))
@@ -132,12 +139,12 @@ int engine_options_to_group(const struct engine_options *e, bool verifies, struc
 			      is_percent(e->cache_size) ? "cache_size" : "capacity_size");
 	o->cache_size = e->cache_size;
 	o->capacity_size = e->capacity_size;
-	o->file_prepare = (enum file_prepare) e->file_prepare;
+	o->file_prepare = (enum file_prepare)e->file_prepare;
 	o->cache_fresh = e->cache_fresh;
 	o->capacity_fresh = e->capacity_fresh;
 	o->drive_data = resolve_drive_data(e, verifies);
 	o->drive_seed = e->drive_seed;
-	o->prefilled = (enum dg_prefilled) e->prefilled;
+	o->prefilled = (enum dg_prefilled)e->prefilled;
 	if (is_percent(e->write_buffer_size)) {
 		o->write_buffer_pct = percent_of(e->write_buffer_size);
 		if (o->write_buffer_pct < 1)
@@ -146,18 +153,18 @@ int engine_options_to_group(const struct engine_options *e, bool verifies, struc
 		o->write_buffer_size = e->write_buffer_size;
 	}
 	o->buckets = e->buckets;
-	o->page_allocation = (enum dg_page_allocation) e->page_allocation;
+	o->page_allocation = (enum dg_page_allocation)e->page_allocation;
 	o->stripe_width = e->stripe_width;
 	o->destage_start = e->destage_start;
 	o->destage_unthrottle = e->destage_unthrottle;
 	o->destage_sleep_ns = e->destage_sleep * NSEC_PER_USEC;
 	o->destage_batch = e->destage_batch;
 	o->destage_depth = e->destage_depth;
-	o->drain = (enum dg_drain) e->drain;
-	o->durability = (enum dg_durability) e->durability;
-	o->format = (enum dg_format) e->format;
+	o->drain = (enum dg_drain)e->drain;
+	o->durability = (enum dg_durability)e->durability;
+	o->format = (enum dg_format)e->format;
 	o->allow_overwrite = e->allow_overwrite;
-	o->target = (enum dg_target) e->target;
+	o->target = (enum dg_target)e->target;
 	o->congestion_ssd_low = e->congestion_ssd_low;
 	o->congestion_ssd_high = e->congestion_ssd_high;
 	o->congestion_delay_us = e->congestion_delay;
@@ -166,7 +173,8 @@ int engine_options_to_group(const struct engine_options *e, bool verifies, struc
 	return !n && verifies ? check_verify(e, o, r) : n;
 }
 
-/* ---- as text --------------------------------------------------------------------------------------- */
+/* ---- as text
+ * --------------------------------------------------------------------------------------- */
 
 static const char *const prepare_names[] = {"default", "full", "allocate", "sparse"};
 static const char *const condition_names[] = {"steady", "fresh"};
@@ -189,7 +197,8 @@ static void put_text(struct text_list *l, const char *name, const char *value)
 	l->n++;
 }
 
-static void put_number(struct text_list *l, const char *name, unsigned long long v, const char *unit)
+static void put_number(struct text_list *l, const char *name, unsigned long long v,
+		       const char *unit)
 {
 	char text[32];
 
@@ -239,8 +248,8 @@ unsigned int engine_options_text(const struct engine_options *e, bool verifies,
 	return l.n;
 }
 
-const struct option_text *engine_options_differ(const struct option_text *a, const struct option_text *b,
-						unsigned int n)
+const struct option_text *engine_options_differ(const struct option_text *a,
+						const struct option_text *b, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		if (strcmp(a[i].value, b[i].value))

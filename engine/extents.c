@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Capacity space: extents of 1 MiB, which volume they belong to, and which of their blocks hold data.
+ * Capacity space: extents of 1 MiB, which volume they belong to, and which of their blocks hold
+ * data.
  *
- * Placement (reference: vSAN): a volume is components of at most 255 GB, each striped over stripe_width
- * capacity devices in segments of 1 MiB. The device of a segment is fixed by the catalog, its extent is
- * assigned when the first write to it is admitted. The tables on the device follow when a bucket has been
- * drained; until then the records in the log are the truth.
+ * Placement (reference: vSAN): a volume is components of at most 255 GB, each striped over
+ * stripe_width capacity devices in segments of 1 MiB. The device of a segment is fixed by the
+ * catalog, its extent is assigned when the first write to it is admitted. The tables on the device
+ * follow when a bucket has been drained; until then the records in the log are the truth.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,11 +24,13 @@ uint32_t volume_device(const struct dg_volume *v, uint64_t logical)
 	return v->info.placement[component * w + logical % v->info.component_extents % w];
 }
 
-/* Bytes before the data of a capacity device of @dev_size; how many extents and table blocks it gets. */
+/* Bytes before the data of a capacity device of @dev_size; how many extents and table blocks it
+ * gets. */
 uint64_t extents_table_bytes(uint64_t dev_size, uint32_t *nextents, uint32_t *ntable)
 {
 	/* An elevator sorts by extent number in 24 bits: 16 TiB of a device are used at most. */
-	uint64_t n = dev_size / DG_EXTENT < 1u << 24 ? dev_size / DG_EXTENT : (1u << 24) - 1, t, data;
+	uint64_t n = dev_size / DG_EXTENT < 1u << 24 ? dev_size / DG_EXTENT : (1u << 24) - 1, t,
+		 data;
 
 	for (;;) {
 		t = (n + FMT_TABLE_ENTRIES - 1) / FMT_TABLE_ENTRIES;
@@ -37,17 +40,17 @@ uint64_t extents_table_bytes(uint64_t dev_size, uint32_t *nextents, uint32_t *nt
 			break;
 		n--;
 	}
-	*nextents = (uint32_t) n;
-	*ntable = (uint32_t) t;
+	*nextents = (uint32_t)n;
+	*ntable = (uint32_t)t;
 	return data;
 }
 
 int extents_init(struct disk_group *g, struct capacity *c)
 {
-	(void) g;
+	(void)g;
 	c->table_offset = FMT_TABLE_OFFSET;
 	c->data_offset = extents_table_bytes(c->dev->size, &c->nextents, &c->ntable);
-	c->extent = mmap(NULL, (size_t) c->nextents * sizeof(struct extent), PROT_READ | PROT_WRITE,
+	c->extent = mmap(NULL, (size_t)c->nextents * sizeof(struct extent), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (c->extent == MAP_FAILED) {
 		c->extent = NULL;
@@ -61,9 +64,9 @@ int extents_init(struct disk_group *g, struct capacity *c)
 void extents_free(struct capacity *c)
 {
 	if (c->extent)
-		munmap(c->extent, (size_t) c->nextents * sizeof(struct extent));
+		munmap(c->extent, (size_t)c->nextents * sizeof(struct extent));
 	free(c->table_slot);
-	free((void *) c->table_dirty);
+	free((void *)c->table_dirty);
 	c->extent = NULL;
 	c->table_slot = NULL;
 	c->table_dirty = NULL;
@@ -86,7 +89,7 @@ static int assign(struct dg_volume *v, uint64_t logical)
 		if (c->extent[e].volume)
 			continue;
 		c->extent[e].volume = v->info.id;
-		c->extent[e].logical = (uint32_t) logical;
+		c->extent[e].logical = (uint32_t)logical;
 		c->used++;
 		mark_dirty(c, e);
 		atomic_store_explicit(&v->extent[logical], e + 1, memory_order_release);
@@ -95,10 +98,10 @@ static int assign(struct dg_volume *v, uint64_t logical)
 	return -ENOSPC;
 }
 
-/* See that blocks [first, first + n) have their extents: before the write is acknowledged. Any thread. */
-int extents_reserve(struct dg_volume *v, uint64_t first_block, uint32_t nblocks)
+/* Give logical extents [from, to] their places on capacity, those that have none yet. Any thread.
+ */
+int extents_assign(struct dg_volume *v, uint64_t from, uint64_t to)
 {
-	uint64_t from = first_block / EXTENT_BLOCKS, to = (first_block + nblocks - 1) / EXTENT_BLOCKS;
 	int err = 0;
 
 	for (uint64_t l = from; !err && l <= to; l++) {
@@ -122,16 +125,17 @@ struct place extent_place(const struct dg_volume *v, uint64_t block)
 		return p;
 	p.cap = &v->g->cap[volume_device(v, logical)];
 	p.extent = e - 1;
-	p.offset = p.cap->data_offset + (uint64_t) p.extent * DG_EXTENT +
+	p.offset = p.cap->data_offset + (uint64_t)p.extent * DG_EXTENT +
 		   block % EXTENT_BLOCKS * DG_BLOCK;
 	return p;
 }
 
 bool extent_has_data(const struct place *p, uint64_t block)
 {
-	uint32_t bit = (uint32_t) (block % EXTENT_BLOCKS);
+	uint32_t bit = (uint32_t)(block % EXTENT_BLOCKS);
 
-	return atomic_load_explicit(&p->cap->extent[p->extent].map[bit / 64], memory_order_acquire) >>
+	return atomic_load_explicit(&p->cap->extent[p->extent].map[bit / 64],
+				    memory_order_acquire) >>
 		       bit % 64 &
 	       1;
 }
@@ -139,7 +143,7 @@ bool extent_has_data(const struct place *p, uint64_t block)
 /* Before the block leaves the map: readers that no longer find it in the buffer look here. */
 void extent_set_data(const struct place *p, uint64_t block, bool has)
 {
-	uint32_t bit = (uint32_t) (block % EXTENT_BLOCKS);
+	uint32_t bit = (uint32_t)(block % EXTENT_BLOCKS);
 	_Atomic uint64_t *m = &p->cap->extent[p->extent].map[bit / 64];
 	uint64_t mask = 1ull << bit % 64;
 
@@ -165,8 +169,8 @@ void extents_fill(struct dg_volume *v)
 	}
 }
 
-static int load_entry(struct disk_group *g, struct capacity *c, uint32_t e, const struct extent_info *x,
-		      struct report *r)
+static int load_entry(struct disk_group *g, struct capacity *c, uint32_t e,
+		      const struct extent_info *x, struct report *r)
 {
 	struct dg_volume *v;
 
@@ -175,12 +179,13 @@ static int load_entry(struct disk_group *g, struct capacity *c, uint32_t e, cons
 	v = x->volume <= g->geometry.catalog_slots ? atomic_load(&g->by_id[x->volume]) : NULL;
 	if (!v || x->logical >= v->nextents || volume_device(v, x->logical) != c->index ||
 	    v->extent[x->logical])
-		return report(r, -EBADMSG,
-			      "%s: extent %u belongs to no volume of the catalog; the group is damaged, "
-			      "format=always makes a new one (all data is lost)",
-			      c->dev->name, e);
+		return report(
+			r, -EBADMSG,
+			"%s: extent %u belongs to no volume of the catalog; the group is damaged, "
+			"format=always makes a new one (all data is lost)",
+			c->dev->name, e);
 	c->extent[e].volume = x->volume;
-	c->extent[e].logical = (uint32_t) x->logical;
+	c->extent[e].logical = (uint32_t)x->logical;
 	for (int k = 0; k < 4; k++)
 		atomic_store(&c->extent[e].map[k], x->map[k]);
 	atomic_store(&v->extent[x->logical], e + 1);
@@ -189,51 +194,54 @@ static int load_entry(struct disk_group *g, struct capacity *c, uint32_t e, cons
 }
 
 /*
- * Read a capacity device's extent table: of each block the newer valid copy. A block of which neither is
- * valid is an error: it was written whole at format.
+ * Read a capacity device's extent table: of each block the newer valid copy. A block of which
+ * neither is valid is an error: it was written whole at format.
  */
 int extents_load(struct disk_group *g, struct capacity *c, struct report *r)
 {
 	const uint32_t batch = 128; /* table blocks a read, both copies: 1 MiB */
-	char *buf = aligned_alloc(4096, (size_t) batch * 2 * FMT_META_BLOCK);
+	char *buf = aligned_alloc(4096, (size_t)batch * 2 * FMT_META_BLOCK);
 	struct table_info *t = malloc(2 * sizeof(*t));
 	int err = 0;
 
 	if (!buf || !t)
 		err = report(r, -ENOMEM, "no memory to read the extent table of %s", c->dev->name);
 	for (uint32_t i = 0; !err && i < c->ntable; i++) {
-		uint64_t at = c->table_offset + (uint64_t) i * 2 * FMT_META_BLOCK;
-		const char *b = buf + (size_t) (i % batch) * 2 * FMT_META_BLOCK;
+		uint64_t at = c->table_offset + (uint64_t)i * 2 * FMT_META_BLOCK;
+		const char *b = buf + (size_t)(i % batch) * 2 * FMT_META_BLOCK;
 		bool ok[2];
 		int k;
 
 		if (i % batch == 0) {
 			uint32_t n = c->ntable - i < batch ? c->ntable - i : batch;
 
-			err = device_read_sync(c->dev, buf, (size_t) n * 2 * FMT_META_BLOCK, at);
+			err = device_read_sync(c->dev, buf, (size_t)n * 2 * FMT_META_BLOCK, at);
 			if (err) {
-				report(r, err, "%s: cannot read the extent table at offset %llu: %s",
-				       c->dev->name, (unsigned long long) at, strerror(-err));
+				report(r, err,
+				       "%s: cannot read the extent table at offset %llu: %s",
+				       c->dev->name, (unsigned long long)at, strerror(-err));
 				break;
 			}
 		}
 		for (k = 0; k < 2; k++)
-			ok[k] = !table_decode(b + (size_t) k * FMT_META_BLOCK, &t[k]) &&
+			ok[k] = !table_decode(b + (size_t)k * FMT_META_BLOCK, &t[k]) &&
 				t[k].index == i && !memcmp(t[k].uuid, g->uuid, 16);
 		if (!ok[0] && !ok[1]) {
 			err = report(r, -EBADMSG,
-				     "%s: both copies of extent table block %u are damaged (offset %llu); "
+				     "%s: both copies of extent table block %u are damaged (offset "
+				     "%llu); "
 				     "format=always makes a new group (all data is lost)",
-				     c->dev->name, i, (unsigned long long) at);
+				     c->dev->name, i, (unsigned long long)at);
 			break;
 		}
 		k = ok[0] && (!ok[1] || t[0].generation > t[1].generation) ? 0 : 1;
-		c->table_slot[i] = (uint8_t) k;
+		c->table_slot[i] = (uint8_t)k;
 		if (t[k].generation > c->table_gen)
 			c->table_gen = t[k].generation;
 		for (uint32_t e = 0; !err && e < FMT_TABLE_ENTRIES; e++)
-			if ((uint64_t) i * FMT_TABLE_ENTRIES + e < c->nextents)
-				err = load_entry(g, c, i * FMT_TABLE_ENTRIES + e, &t[k].extent[e], r);
+			if ((uint64_t)i * FMT_TABLE_ENTRIES + e < c->nextents)
+				err = load_entry(g, c, i * FMT_TABLE_ENTRIES + e, &t[k].extent[e],
+						 r);
 	}
 	free(buf);
 	free(t);
@@ -248,7 +256,7 @@ void extents_encode_table(struct disk_group *g, struct capacity *c, uint32_t t, 
 	memcpy(info.uuid, g->uuid, 16);
 	pthread_mutex_lock(&g->extents_lock);
 	for (uint32_t i = 0; i < FMT_TABLE_ENTRIES; i++) {
-		uint64_t e = (uint64_t) t * FMT_TABLE_ENTRIES + i;
+		uint64_t e = (uint64_t)t * FMT_TABLE_ENTRIES + i;
 
 		if (e >= c->nextents)
 			break;

@@ -760,9 +760,10 @@ static int vsan_commit(struct thread_data *td)
 
 	if (!job->nqueued)
 		return 0;
-	dg_commit(job->queue);
 	io_u_mark_submit(td, job->nqueued);
 	if (fio_fill_issue_time(td)) {
+		/* Before the kernel sees them: a modelled drive's time runs since they were queued.
+		 */
 		fio_gettime(&now, NULL);
 		for (unsigned int i = 0; i < job->nqueued; i++) {
 			struct io_u *io_u = job->queued[i];
@@ -774,6 +775,7 @@ static int vsan_commit(struct thread_data *td)
 			memcpy(&td->last_issue, &now, sizeof(now));
 	}
 	job->nqueued = 0;
+	dg_commit(job->queue);
 	return 0;
 }
 

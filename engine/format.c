@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Encoding and decoding of everything a disk group writes about itself. Decoders trust nothing: what
- * they accept is safe to use as an index or a size by callers that check it against the device.
+ * Encoding and decoding of everything a disk group writes about itself. Decoders trust nothing:
+ * what they accept is safe to use as an index or a size by callers that check it against the
+ * device.
  */
 #include "format.h"
 
@@ -16,7 +17,7 @@
 #define MAGIC_SUPER  0x534e415356304f49ull /* "IO0VSANS" */
 #define MAGIC_VOLUME 0x564e415356304f49ull /* "IO0VSANV" */
 #define MAGIC_TABLE  0x544e415356304f49ull /* "IO0VSANT" */
-#define MAGIC_LOG    0x474e5356u	   /* "VSNG" */
+#define MAGIC_LOG    0x474e5356u           /* "VSNG" */
 
 /* The head that label, superblock, catalog and table blocks share. */
 struct disk_head {
@@ -111,7 +112,8 @@ static void block_finish(void *block)
 	h->crc = htole32(crc32c(block, FMT_META_BLOCK));
 }
 
-static int head_decode(const void *block, void *copy, uint64_t magic, uint8_t uuid[16], uint64_t *gen)
+static int head_decode(const void *block, void *copy, uint64_t magic, uint8_t uuid[16],
+		       uint64_t *gen)
 {
 	struct disk_head *h = copy;
 	uint32_t crc;
@@ -206,13 +208,14 @@ int sb_decode(const void *block, struct sb_info *s)
 	s->next_gen = le64toh(d.next_gen);
 	s->next_seq = le64toh(d.next_seq);
 	if (s->buckets < 2 || s->buckets > DG_MAX_BUCKETS || !s->bucket_pages ||
-	    (uint64_t) s->buckets * s->bucket_pages > UINT32_MAX - 1 ||
+	    (uint64_t)s->buckets * s->bucket_pages > INT32_MAX ||
 	    (s->log_block != 512 && s->log_block != 4096) || !s->reject_blocks ||
 	    s->log_blocks <= s->reject_blocks || !s->catalog_slots ||
-	    s->catalog_slots > UINT16_MAX || s->data_offset % DG_BLOCK || s->bucket_bytes % DG_BLOCK ||
-	    s->bucket_bytes < (uint64_t) s->bucket_pages * DG_BLOCK +
-				      (uint64_t) s->log_blocks * s->log_block ||
-	    s->data_offset < FMT_CATALOG_OFFSET + (uint64_t) s->catalog_slots * 2 * FMT_META_BLOCK)
+	    s->catalog_slots > UINT16_MAX || s->data_offset % DG_BLOCK ||
+	    s->bucket_bytes % DG_BLOCK ||
+	    s->bucket_bytes <
+		    (uint64_t)s->bucket_pages * DG_BLOCK + (uint64_t)s->log_blocks * s->log_block ||
+	    s->data_offset < FMT_CATALOG_OFFSET + (uint64_t)s->catalog_slots * 2 * FMT_META_BLOCK)
 		return -EBADMSG;
 	memset(s->bucket, 0, sizeof(s->bucket));
 	for (uint32_t i = 0; i < s->buckets; i++) {
@@ -256,7 +259,7 @@ int volume_decode(const void *block, struct volume_info *v)
 	memcpy(v->placement, d.placement, sizeof(v->placement));
 	if (!v->id || v->id > UINT16_MAX || !v->stripe_width || v->stripe_width > DG_MAX_STRIPES ||
 	    !v->size || !v->ncomponents || !v->component_extents ||
-	    (uint64_t) v->ncomponents * v->stripe_width > FMT_PLACEMENTS || !v->name[0] ||
+	    (uint64_t)v->ncomponents * v->stripe_width > FMT_PLACEMENTS || !v->name[0] ||
 	    v->name[DG_NAME_MAX])
 		return -EBADMSG;
 	return 0;
@@ -287,7 +290,7 @@ int table_decode(const void *block, struct table_info *t)
 
 	if (err)
 		return err;
-	t->index = (uint32_t) le64toh(d.h.reserved[0]);
+	t->index = (uint32_t)le64toh(d.h.reserved[0]);
 	for (uint32_t i = 0; i < FMT_TABLE_ENTRIES; i++) {
 		struct extent_info *e = &t->extent[i];
 
@@ -301,7 +304,7 @@ int table_decode(const void *block, struct table_info *t)
 
 void log_put(void *block, uint32_t i, const struct log_record *r)
 {
-	struct disk_record *d = (struct disk_record *) ((char *) block + FMT_LOG_HEADER) + i;
+	struct disk_record *d = (struct disk_record *)((char *)block + FMT_LOG_HEADER) + i;
 
 	d->block = htole64(r->block);
 	d->seq = htole64(r->seq);
@@ -315,7 +318,7 @@ void log_get(const void *block, uint32_t i, struct log_record *r)
 {
 	struct disk_record d;
 
-	memcpy(&d, (const char *) block + FMT_LOG_HEADER + (size_t) i * FMT_LOG_RECORD, sizeof(d));
+	memcpy(&d, (const char *)block + FMT_LOG_HEADER + (size_t)i * FMT_LOG_RECORD, sizeof(d));
 	r->block = le64toh(d.block);
 	r->seq = le64toh(d.seq);
 	r->volume = le32toh(d.volume);
@@ -330,7 +333,7 @@ void log_seal(void *block, const struct log_info *l)
 
 	d->magic = htole32(MAGIC_LOG);
 	d->version = htole16(FMT_VERSION);
-	d->count = htole16((uint16_t) l->count);
+	d->count = htole16((uint16_t)l->count);
 	d->bucket = htole32(l->bucket);
 	d->stream = htole32(l->stream);
 	d->number = htole32(l->number);
@@ -338,7 +341,7 @@ void log_seal(void *block, const struct log_info *l)
 	memcpy(d->uuid, l->uuid, 16);
 	d->pad[0] = d->pad[1] = 0;
 	d->crc = 0;
-	d->crc = htole32(crc32c(block, FMT_LOG_HEADER + (size_t) l->count * FMT_LOG_RECORD));
+	d->crc = htole32(crc32c(block, FMT_LOG_HEADER + (size_t)l->count * FMT_LOG_RECORD));
 }
 
 int log_decode(const void *block, uint32_t log_block, struct log_info *l)
@@ -356,8 +359,8 @@ int log_decode(const void *block, uint32_t log_block, struct log_info *l)
 	crc = le32toh(d.crc);
 	d.crc = 0;
 	memcpy(copy, &d, sizeof(d));
-	memcpy(copy + sizeof(d), (const char *) block + sizeof(d), (size_t) count * FMT_LOG_RECORD);
-	if (crc != crc32c(copy, FMT_LOG_HEADER + (size_t) count * FMT_LOG_RECORD))
+	memcpy(copy + sizeof(d), (const char *)block + sizeof(d), (size_t)count * FMT_LOG_RECORD);
+	if (crc != crc32c(copy, FMT_LOG_HEADER + (size_t)count * FMT_LOG_RECORD))
 		return -EBADMSG;
 	if (le16toh(d.version) != FMT_VERSION)
 		return -EPROTONOSUPPORT;

@@ -5,12 +5,12 @@
  * Who owns what:
  *   write buffer (buckets, reservation)  write_buffer.c   under wb.lock
  *   block map and in-flight table        block_map.c      under the shard's lock
- *   extents and placement                extents.c        map bits: the worker; assignment: under lock
- *   log streams                          log_stream.c     each belongs to one queue, i.e. one thread
- *   sealing, freeing, superblock         metadata.c       the worker only (and set-up, before it runs)
- *   elevators                            elevator.c       the worker only
- *   congestion                           congestion.c     written by the worker, read by all
- * Lock order: wb.lock, then a shard's lock. extents.lock is taken alone.
+ *   extents and placement                extents.c        map bits: the worker; assignment: under
+ * lock log streams                          log_stream.c     each belongs to one queue, i.e. one
+ * thread sealing, freeing, superblock         metadata.c       the worker only (and set-up, before
+ * it runs) elevators                            elevator.c       the worker only congestion
+ * congestion.c     written by the worker, read by all Lock order: wb.lock, then a shard's lock.
+ * extents.lock is taken alone.
  */
 #ifndef VSAN_GROUP_H
 #define VSAN_GROUP_H
@@ -22,10 +22,11 @@
 #include "disk_group.h"
 #include "format.h"
 
-#define REQ_MAX_BYTES (1u << 20)		      /* larger I/O is cut */
+#define REQ_MAX_BYTES  (1u << 20)                     /* larger I/O is cut */
 #define REQ_MAX_BLOCKS (REQ_MAX_BYTES / DG_BLOCK + 1) /* an unaligned one touches one more */
 
-/* ---- extents.c: capacity space ------------------------------------------------------------------ */
+/* ---- extents.c: capacity space ------------------------------------------------------------------
+ */
 
 #define EXTENT_BLOCKS (DG_EXTENT / DG_BLOCK)
 
@@ -33,8 +34,8 @@
 struct extent {
 	_Atomic uint64_t map[4];  /* bit set: the block has data on capacity */
 	_Atomic uint32_t destage; /* counts destages into it: readers notice that one passed them */
-	uint32_t volume;	  /* 0: free */
-	uint32_t logical;	  /* extent number in the volume */
+	uint32_t volume;          /* 0: free */
+	uint32_t logical;         /* extent number in the volume */
 	uint32_t pad[3];
 };
 
@@ -42,15 +43,15 @@ struct capacity {
 	struct device *dev;
 	uint32_t index; /* 0-based among the capacity devices */
 	uint64_t table_offset, data_offset;
-	uint32_t nextents, used;   /* used: assigned extents, under extents_lock */
-	uint64_t promised;	   /* extents that the volumes placed here may need in all */
+	uint32_t nextents, used; /* used: assigned extents, under extents_lock */
+	uint64_t promised;       /* extents that the volumes placed here may need in all */
 	struct extent *extent;
-	uint32_t next_free;	   /* where to look for a free extent */
-	uint32_t ntable;	   /* table blocks */
-	uint8_t *table_slot;	   /* which copy is the newest, per table block */
+	uint32_t next_free;  /* where to look for a free extent */
+	uint32_t ntable;     /* table blocks */
+	uint8_t *table_slot; /* which copy is the newest, per table block */
 	_Atomic uint8_t *table_dirty;
 	uint64_t table_gen;
-	bool written;		   /* since its last flush; worker only */
+	bool written; /* since its last flush; worker only */
 	atomic_bool failed;
 };
 
@@ -58,27 +59,38 @@ struct dg_volume {
 	struct disk_group *g;
 	struct dg_volume *next;
 	struct volume_info info;
-	uint64_t asked;		  /* bytes that the user sees */
-	bool durable;		  /* the catalog on the device has it at this size */
-	uint32_t slot_copy;	  /* catalog copy that is the newest */
-	uint64_t nextents;	  /* logical extents at its present size */
-	uint64_t max_extents;	  /* room of the table below */
+	uint64_t asked;           /* bytes that the user sees */
+	bool durable;             /* the catalog on the device has it at this size */
+	uint32_t slot_copy;       /* catalog copy that is the newest */
+	uint64_t nextents;        /* logical extents at its present size */
+	uint64_t max_extents;     /* room of the table below */
 	_Atomic uint32_t *extent; /* [logical extent]: extent of its device + 1; 0: none yet */
-	uint64_t raw_base;	  /* raw targets: where it begins on the tier */
+	uint64_t raw_base;        /* raw targets: where it begins on the tier */
 };
 
 /* A place on a capacity device. */
 struct place {
 	struct capacity *cap; /* NULL: no extent is assigned */
 	uint32_t extent;
-	uint64_t offset;      /* bytes on the device */
+	uint64_t offset; /* bytes on the device */
 };
 
 uint32_t volume_device(const struct dg_volume *v, uint64_t logical);
 int extents_init(struct disk_group *g, struct capacity *c);
 void extents_free(struct capacity *c);
 uint64_t extents_table_bytes(uint64_t dev_size, uint32_t *nextents, uint32_t *ntable);
-int extents_reserve(struct dg_volume *v, uint64_t first_block, uint32_t nblocks);
+int extents_assign(struct dg_volume *v, uint64_t from, uint64_t to);
+/* See that blocks [first, first + n) have their extents: before the write is acknowledged. Any
+ * thread. */
+static inline int extents_reserve(struct dg_volume *v, uint64_t first_block, uint32_t nblocks)
+{
+	uint64_t from = first_block / EXTENT_BLOCKS,
+		 to = (first_block + nblocks - 1) / EXTENT_BLOCKS;
+
+	if (from == to && atomic_load_explicit(&v->extent[from], memory_order_relaxed))
+		return 0;
+	return extents_assign(v, from, to);
+}
 struct place extent_place(const struct dg_volume *v, uint64_t block);
 bool extent_has_data(const struct place *p, uint64_t block);
 void extent_set_data(const struct place *p, uint64_t block, bool has);
@@ -86,7 +98,8 @@ void extents_fill(struct dg_volume *v);
 int extents_load(struct disk_group *g, struct capacity *c, struct report *r);
 void extents_encode_table(struct disk_group *g, struct capacity *c, uint32_t t, void *block);
 
-/* ---- write_buffer.c ----------------------------------------------------------------------------- */
+/* ---- write_buffer.c -----------------------------------------------------------------------------
+ */
 
 enum bucket_state { BUCKET_FREE, BUCKET_CURRENT, BUCKET_CLOSED, BUCKET_SEALED };
 
@@ -100,34 +113,47 @@ struct bucket {
 	atomic_int state; /* enum bucket_state; changed under wb.lock */
 	uint64_t gen;
 	uint64_t data_offset, log_offset; /* bytes on the cache device */
-	uint32_t next;			  /* pages handed out; under wb.lock */
-	uint32_t stride, start;		  /* page permutation of this use */
-	uint32_t log_used, log_credit;	  /* pairs of log blocks taken / promised; under wb.lock */
-	atomic_uint outstanding;	  /* requests that hold pages and are not finished */
-	atomic_uint pins;		  /* reads of its pages in flight */
-	atomic_uint live;		  /* pages that hold the newest version of a block */
-	struct reject *rejects;		  /* under wb.lock */
-	struct bucket *fifo;		  /* next in the list it is in */
+	uint32_t next;                    /* pages handed out; under wb.lock */
+	uint32_t stride;   /* page permutation of this use: from one page to the next */
+	uint32_t place;    /* where the next page lies; under wb.lock */
+	uint32_t log_used; /* pairs of log blocks taken; under wb.lock */
+	/*
+	 * Requests that hold pages and are not finished, in the upper half; log pairs promised to
+	 * them, in the lower: one atomic operation for both.
+	 */
+	_Atomic uint64_t open;
+	atomic_uint pins;       /* reads of its pages in flight */
+	atomic_uint live;       /* pages that hold the newest version of a block */
+	struct reject *rejects; /* under wb.lock */
+	struct bucket *fifo;    /* next in the list it is in */
 };
+
+#define OPEN_REQUEST (1ull << 32)
 
 struct write_buffer {
 	struct spin lock;
 	struct bucket bucket[DG_MAX_BUCKETS];
 	uint32_t nbuckets, bucket_pages;
 	uint32_t log_block, log_records; /* bytes and records of a log block */
-	uint32_t log_pairs;		 /* of a bucket, for records */
+	uint32_t log_pairs;              /* of a bucket, for records */
 	uint64_t npages;
 	struct bucket *current;
 	struct bucket *free, **free_tail;
 	struct bucket *closed, **closed_tail; /* waiting to be sealed, oldest first */
 	struct bucket *sealed, **sealed_tail; /* waiting to be drained, oldest first */
-	_Atomic uint64_t used;		      /* pages of buckets that are not free */
-	_Atomic uint64_t overwritten;	      /* bytes of pages that became stale, cumulative */
-	atomic_bool starving;		      /* somebody found no page since the last bucket became free */
+	_Atomic uint64_t used;                /* pages of buckets that are not free */
+	atomic_bool starving; /* somebody found no page since the last bucket became free */
 };
 
 int wb_init(struct disk_group *g);
-uint32_t wb_page(const struct write_buffer *wb, const struct bucket *b, uint32_t k);
+/* The place in the bucket that follows @place in the order of pages. */
+static inline uint32_t wb_next_place(const struct write_buffer *wb, const struct bucket *b,
+				     uint32_t place)
+{
+	uint32_t next = place + b->stride; /* cannot wrap: both are below 2^31 */
+
+	return next >= wb->bucket_pages ? next - wb->bucket_pages : next;
+}
 static inline struct bucket *wb_bucket_of(struct write_buffer *wb, uint32_t page)
 {
 	return &wb->bucket[page / wb->bucket_pages];
@@ -136,7 +162,7 @@ static inline uint64_t wb_page_offset(const struct write_buffer *wb, uint32_t pa
 {
 	const struct bucket *b = &wb->bucket[page / wb->bucket_pages];
 
-	return b->data_offset + (uint64_t) (page % wb->bucket_pages) * DG_BLOCK;
+	return b->data_offset + (uint64_t)(page % wb->bucket_pages) * DG_BLOCK;
 }
 void wb_seed_bucket(struct disk_group *g, struct bucket *b);
 int wb_admit(struct disk_group *g, struct request *req);
@@ -146,21 +172,22 @@ bool wb_close_current(struct disk_group *g);
 void wb_make_free(struct disk_group *g, struct bucket *b);
 double wb_fill(const struct disk_group *g); /* 0..1 */
 
-/* ---- request.c, log_stream.c: the way of an I/O -------------------------------------------------- */
+/* ---- request.c, log_stream.c: the way of an I/O
+ * -------------------------------------------------- */
 
 /* One block (write, trim) or one piece on one device (read) of a request. */
 struct piece {
 	struct dev_req dev;
-	struct inflight in;	 /* write, trim */
+	struct inflight in; /* write, trim */
 	struct request *req;
-	struct place place;	 /* read from capacity */
-	uint32_t destage;	 /* its extent's count when the read began */
-	uint32_t page;		 /* write: its page */
-	uint32_t pinned;	 /* first page that is being read, PAGE_NONE: none */
+	struct place place; /* read from capacity */
+	uint32_t destage;   /* its extent's count when the read began */
+	uint32_t page;      /* write: its page */
+	uint32_t pinned;    /* first page that is being read, PAGE_NONE: none */
 	uint32_t crc;
-	uint32_t blocks;	 /* read: blocks it covers */
-	void *bounce;		 /* a buffer of ours in the way */
-	bool big;		 /* of the larger kind */
+	uint32_t blocks; /* read: blocks it covers */
+	void *bounce;    /* a buffer of ours in the way */
+	bool big;        /* of the larger kind */
 };
 
 /* At most 1 MiB of a user's I/O: what takes pages, sequences and log room as one. */
@@ -170,22 +197,22 @@ struct request {
 	struct request *next; /* in the list it is in */
 	struct dg_volume *vol;
 	uint8_t op;
-	bool large;	      /* from the pool of large requests */
-	uint64_t offset;      /* bytes in the volume */
+	bool large;      /* from the pool of large requests */
+	uint64_t offset; /* bytes in the volume */
 	uint32_t len;
 	char *buf;
-	uint64_t first;	      /* block */
+	uint64_t first; /* block */
 	uint32_t nblocks;
 	struct bucket *bucket;
-	uint32_t k;	      /* its first page, in the bucket's order */
-	uint32_t credit;      /* log pairs it still holds */
-	uint64_t seq;	      /* of its first block */
-	atomic_uint blocked;  /* blocks with an earlier write in flight, + 1 while being entered */
-	uint32_t pending;     /* device requests and log write not done; its thread only */
+	uint32_t place;      /* of its first page in the bucket */
+	uint32_t credit;     /* log pairs it still holds */
+	uint64_t seq;        /* of its first block */
+	atomic_uint blocked; /* blocks with an earlier write in flight, + 1 while being entered */
+	uint32_t pending;    /* device requests and log write not done; its thread only */
 	int res;
-	bool overlapped;      /* has waited for another */
-	uint64_t due_ns;      /* congestion: not before */
-	uint64_t wait_ns;     /* when it began to wait */
+	bool overlapped;  /* has waited for another */
+	uint64_t due_ns;  /* congestion: not before */
+	uint64_t wait_ns; /* when it began to wait */
 	struct piece *piece;
 	struct piece one[2];
 };
@@ -193,24 +220,24 @@ struct request {
 /* Log of one queue in the bucket it is writing to. */
 struct log_stream {
 	struct dg_queue *q;
-	uint32_t number;	       /* of this stream in the group */
+	uint32_t number; /* of this stream in the group */
 	struct request *pending, **pending_tail;
-	struct request *writing;       /* covered by the write in flight */
+	struct request *writing; /* covered by the write in flight */
 	bool busy;
-	bool again;		       /* finished inside submit: go on in the loop */
+	bool again; /* finished inside submit: go on in the loop */
 	struct dev_req dev;
-	char *block;		       /* LOG_BATCH log blocks */
+	char *block; /* LOG_BATCH log blocks */
 	/* the growing pair */
-	struct bucket *bucket;	       /* NULL: none */
+	struct bucket *bucket; /* NULL: none */
 	uint64_t gen;
-	char *grow;		       /* its block, log_block bytes */
-	uint32_t count;		       /* records in it */
-	uint32_t pair;		       /* its number, for the header */
-	uint32_t place[2];	       /* log blocks of its two slots */
-	int ok;			       /* slot of the last good copy; -1: none */
-	int slot;		       /* slot of the write in flight, -1: several fresh pairs */
-	bool has[2];		       /* slot holds a completed copy ... */
-	uint64_t flush_no[2];	       /* ... completed when this many flushes had been issued */
+	char *grow;           /* its block, log_block bytes */
+	uint32_t count;       /* records in it */
+	uint32_t pair;        /* its number, for the header */
+	uint32_t place[2];    /* log blocks of its two slots */
+	int ok;               /* slot of the last good copy; -1: none */
+	int slot;             /* slot of the write in flight, -1: several fresh pairs */
+	bool has[2];          /* slot holds a completed copy ... */
+	uint64_t flush_no[2]; /* ... completed when this many flushes had been issued */
 	uint32_t next_pair;
 };
 
@@ -225,6 +252,7 @@ void log_stream_kick(struct log_stream *s);
 struct queue_stats {
 	_Atomic uint64_t ios[4], bytes[4], nsec[4], errors;
 	_Atomic uint64_t wb_blocks, capacity_blocks, never_blocks;
+	_Atomic uint64_t overwritten; /* bytes of pages that became stale */
 	_Atomic uint64_t no_page, no_page_ns, congestion, congestion_ns, overlap, overlap_ns;
 	_Atomic uint64_t in_flight;
 };
@@ -246,23 +274,24 @@ struct dg_queue {
 	struct dg_queue *next; /* of the group */
 	struct log_stream log;
 	struct req_list waiting; /* writes that have no page yet, or whose delay is not over */
-	atomic_bool stuck;	 /* the first of them found no page: wake me when there is one */
-	_Atomic(struct request *) handed; /* may start: their blocks are free; pushed by any thread */
+	atomic_bool stuck;       /* the first of them found no page: wake me when there is one */
+	_Atomic(struct request *)
+		handed; /* may start: their blocks are free; pushed by any thread */
 	unsigned int depth;
 	struct dg_io *done, **done_tail;
 	unsigned int ndone;
-	uint64_t now_ns;	 /* start of this batch */
+	uint64_t now_ns; /* start of this batch */
 	bool now_stale;
 	uint64_t rng;
 	struct request *pool_small, *pool_large;
 	void *pool_page, *pool_big; /* bounce buffers: 4 KiB, and 1 MiB + 8 KiB */
-	void *slab;		 /* everything the pools came from */
+	void *slab;                 /* everything the pools came from */
 	struct queue_stats stats;
 };
 
 /* request.c */
 void request_submit(struct dg_queue *q, struct dg_io *io);
-void request_start(struct request *req); /* its blocks are free: sequence, data, records */
+void request_start(struct request *req);        /* its blocks are free: sequence, data, records */
 bool request_admit_waiting(struct dg_queue *q); /* true: made progress */
 void request_log_done(struct request *req, int res);
 void request_release(struct request *req, int res); /* its part of the I/O is over */
@@ -280,18 +309,30 @@ void queue_hand(struct request *req);
 void queue_wake_waiting(struct disk_group *g);
 uint64_t queue_now(struct dg_queue *q);
 
-/* ---- raw_target.c --------------------------------------------------------------------------------- */
+/* ---- raw_target.c
+ * --------------------------------------------------------------------------------- */
 
 int raw_volume(struct disk_group *g, struct dg_volume *v, struct report *r);
 void raw_submit(struct dg_queue *q, struct dg_io *io);
 
-/* ---- metadata.c, elevator.c, congestion.c, worker.c ------------------------------------------------ */
+/* ---- metadata.c, elevator.c, congestion.c, worker.c
+ * ------------------------------------------------ */
 
 enum meta_step {
 	META_IDLE,
-	MARK_SB, MARK_SB_FLUSH,
-	SEAL_REJECT, SEAL_FLUSH, SEAL_SB, SEAL_SB_FLUSH,
-	FREE_CAP_FLUSH, FREE_TABLES, FREE_TABLE_FLUSH, FREE_CACHE_FLUSH, FREE_PINS, FREE_SB, FREE_SB_FLUSH,
+	MARK_SB,
+	MARK_SB_FLUSH,
+	SEAL_REJECT,
+	SEAL_FLUSH,
+	SEAL_SB,
+	SEAL_SB_FLUSH,
+	FREE_CAP_FLUSH,
+	FREE_TABLES,
+	FREE_TABLE_FLUSH,
+	FREE_CACHE_FLUSH,
+	FREE_PINS,
+	FREE_SB,
+	FREE_SB_FLUSH,
 };
 
 #define META_TABLES 16u /* extent table blocks in flight at most */
@@ -300,13 +341,13 @@ struct metadata {
 	enum meta_step step;
 	struct bucket *bucket;
 	struct sb_info sb;
-	int sb_slot;	       /* where the next one goes */
-	uint32_t pending;      /* device requests of this step */
-	int err;	       /* first error of this step on the cache device */
-	uint64_t flush_no;     /* of the cache flush in flight */
+	int sb_slot;       /* where the next one goes */
+	uint32_t pending;  /* device requests of this step */
+	int err;           /* first error of this step on the cache device */
+	uint64_t flush_no; /* of the cache flush in flight */
 	struct dev_req req[META_TABLES];
-	char *buf;	       /* superblock or REJECT blocks */
-	char *table_buf;       /* META_TABLES table blocks */
+	char *buf;                    /* superblock or REJECT blocks */
+	char *table_buf;              /* META_TABLES table blocks */
 	uint32_t sweep_cap, sweep_at; /* where the search for dirty table blocks stands */
 	bool tables_written;
 	struct reject *rejects; /* being written */
@@ -318,15 +359,16 @@ struct elevator {
 	struct disk_group *g;
 	struct capacity *cap;
 	enum elevator_step step;
-	uint64_t *order;     /* live pages in capacity-LBA order: (extent << 8 | block) << 32 | page in bucket */
+	uint64_t *order; /* live pages in capacity-LBA order: (extent << 8 | block) << 32 | page in
+			    bucket */
 	uint32_t norder, at;
-	uint64_t *win;	     /* the window: entries of order */
+	uint64_t *win;       /* the window: entries of order */
 	uint32_t nwin, next; /* next: the first block whose read (write) is not issued */
 	uint32_t win_max;
 	uint32_t in_flight;
 	struct elevator_io *io; /* destage_depth of them */
 	struct elevator_io *idle;
-	char *buf;	     /* the window's bytes */
+	char *buf; /* the window's bytes */
 	uint64_t wake_ns;
 	bool failed;
 };
@@ -340,11 +382,11 @@ struct elevator_io {
 };
 
 struct congestion {
-	double ssd, log, mem;	     /* filtered; worker only */
+	double ssd, log, mem;                       /* filtered; worker only */
 	_Atomic uint32_t ssd_now, log_now, mem_now; /* x 256 */
-	_Atomic uint32_t level;	     /* the highest, x 256: what submitters read */
+	_Atomic uint32_t level;                     /* the highest, x 256: what submitters read */
 	uint64_t last_ns;
-	double drain_rate;	     /* bytes/s, moving average */
+	double drain_rate; /* bytes/s, moving average */
 	uint64_t last_drained;
 };
 
@@ -364,7 +406,7 @@ struct disk_group {
 	bool exists; /* a group was found on the devices */
 	bool fresh;  /* start formats it */
 	bool started, writing, recovered;
-	bool temporary; /* a member does not outlive the process: nothing is read back */
+	bool temporary;        /* a member does not outlive the process: nothing is read back */
 	atomic_bool want_mark; /* the worker is to mark the group as in use */
 	pthread_mutex_t start_lock; /* start, volumes, catalog */
 
@@ -376,10 +418,10 @@ struct disk_group {
 	_Atomic(struct dg_volume *) *by_id; /* [id] */
 	uint64_t raw_used;
 
-	_Atomic uint64_t seq;	      /* the next sequence */
+	_Atomic uint64_t seq;          /* the next sequence */
 	_Atomic uint64_t flush_issued; /* flushes of the cache device */
 	_Atomic uint64_t flush_done;   /* the highest number of a completed one */
-	atomic_int cache_error;	      /* metadata could not be written: no more acknowledgements */
+	atomic_int cache_error;        /* metadata could not be written: no more acknowledgements */
 
 	struct spin queue_lock;
 	struct dg_queue *queues;
@@ -392,7 +434,7 @@ struct disk_group {
 	struct elevator elev[DG_MAX_CAPACITY];
 	struct bucket *draining;
 	uint64_t *order; /* of the draining bucket: each elevator has its part */
-	bool drained;	 /* the draining bucket waits to be freed */
+	bool drained;    /* the draining bucket waits to be freed */
 	struct congestion cong;
 	struct destage_stats destage;
 	atomic_int elev_bucket;
@@ -419,8 +461,8 @@ void worker_kick(struct disk_group *g); /* any thread */
 int worker_start(struct disk_group *g, struct report *r);
 void worker_stop(struct disk_group *g);
 
-bool metadata_run(struct disk_group *g); /* true: made progress */
-bool metadata_idle(struct disk_group *g); /* nothing closed is left to be sealed */
+bool metadata_run(struct disk_group *g);                 /* true: made progress */
+bool metadata_idle(struct disk_group *g);                /* nothing closed is left to be sealed */
 int metadata_write_sb(struct disk_group *g, bool clean); /* synchronous: set-up and close */
 int metadata_init(struct disk_group *g);
 void metadata_exit(struct disk_group *g);
@@ -429,15 +471,17 @@ bool elevators_run(struct disk_group *g, uint64_t *next);
 bool elevators_idle(const struct disk_group *g); /* no destage I/O in flight */
 int elevators_init(struct disk_group *g);
 void elevators_exit(struct disk_group *g);
-void capacity_failed(struct disk_group *g, struct capacity *c, const char *what, uint64_t offset, int err);
+void capacity_failed(struct disk_group *g, struct capacity *c, const char *what, uint64_t offset,
+		     int err);
 void cache_failed(struct disk_group *g, const char *what, uint64_t offset, int err);
 
 void congestion_update(struct disk_group *g, uint64_t now);
 uint64_t congestion_delay(const struct disk_group *g, uint64_t *rng); /* ns */
-double congestion_ramp(double x, double lo, double hi);		      /* 0..255 */
-double congestion_delay_us(const struct dg_options *o, double level);  /* mean */
+double congestion_ramp(double x, double lo, double hi);               /* 0..255 */
+double congestion_delay_us(const struct dg_options *o, double level); /* mean */
 
-/* ---- catalog.c, recovery.c, layout.c --------------------------------------------------------------- */
+/* ---- catalog.c, recovery.c, layout.c
+ * --------------------------------------------------------------- */
 
 int layout_plan(struct disk_group *g, struct report *r);
 int group_format(struct disk_group *g, struct report *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The process's disk groups. The list is the one thing here that is global: it must be, since jobs of one
- * fio run find each other's group through nothing but the name of its cache device.
+ * The process's disk groups. The list is the one thing here that is global: it must be, since jobs
+ * of one fio run find each other's group through nothing but the name of its cache device.
  */
 #include "group_registry.h"
 
@@ -34,7 +34,8 @@ static unsigned int appeared;
 
 static const struct vclock real_clock;
 
-/* Two names of one file are one cache device; profiles and @memory are told apart by their name only. */
+/* Two names of one file are one cache device; profiles and @memory are told apart by their name
+ * only. */
 static char *make_key(const char *name)
 {
 	char *real = name[0] == '@' ? NULL : realpath(name, NULL);
@@ -52,8 +53,8 @@ static void entry_free(struct group_entry *g)
 	free(g);
 }
 
-static int open_entry(struct group_entry **out, char *key, const struct engine_options *e, bool verifies,
-		      const char *fio_version, struct report *r)
+static int open_entry(struct group_entry **out, char *key, const struct engine_options *e,
+		      bool verifies, const char *fio_version, struct report *r)
 {
 	char *list[DG_MAX_CAPACITY] = {NULL};
 	struct group_entry *g = calloc(1, sizeof(*g));
@@ -95,7 +96,8 @@ static int check_same(const struct group_entry *g, const struct engine_options *
 	if (!d)
 		return 0;
 	return report(r, -EINVAL,
-		      "%s=%s: another job on the same disk group (cache_device=%s) has %s=%s; jobs that share "
+		      "%s=%s: another job on the same disk group (cache_device=%s) has %s=%s; jobs "
+		      "that share "
 		      "a cache device share its options",
 		      d->name, d->value, e->cache_device, d->name, g->option[d - mine].value);
 }
@@ -108,9 +110,10 @@ int group_registry_join(struct group_entry **out, const struct engine_options *e
 	int err = 0;
 
 	if (!e->cache_device || !e->cache_device[0])
-		return report(r, -EINVAL,
-			      "cache_device is missing: a block device, a file, @memory or @PROFILE "
-			      "(fio-vsan drives lists the profiles)");
+		return report(
+			r, -EINVAL,
+			"cache_device is missing: a block device, a file, @memory or @PROFILE "
+			"(fio-vsan drives lists the profiles)");
 	key = make_key(e->cache_device);
 	if (!key)
 		return report(r, -ENOMEM, "no memory for a disk group");
@@ -148,8 +151,11 @@ int group_entry_start(struct group_entry *g, bool writing, struct report *r)
 	pthread_mutex_lock(&g->start_lock);
 	err = disk_group_start(g->group, writing, r);
 	if (!err && !g->telemetry) {
-		struct telemetry_setup s = {.group = g->group, .number = g->number, .prefix = g->prefix,
-					    .msec = g->msec, .fio_version = g->fio_version,
+		struct telemetry_setup s = {.group = g->group,
+					    .number = g->number,
+					    .prefix = g->prefix,
+					    .msec = g->msec,
+					    .fio_version = g->fio_version,
 					    .noptions = g->noptions};
 
 		o = calloc(g->noptions, sizeof(*o));

@@ -21,6 +21,7 @@ static void add_queue(struct dg_stats *o, const struct queue_stats *q)
 	o->blocks_wb_read += get(&q->wb_blocks);
 	o->blocks_capacity_read += get(&q->capacity_blocks);
 	o->blocks_never_written += get(&q->never_blocks);
+	o->bytes_overwritten += get(&q->overwritten);
 	o->no_page.count += get(&q->no_page);
 	o->no_page.nsec += get(&q->no_page_ns);
 	o->congestion.count += get(&q->congestion);
@@ -46,15 +47,14 @@ static void add_buffer(struct disk_group *g, struct dg_stats *o)
 		live += atomic_load_explicit(&b->live, memory_order_relaxed);
 		o->bucket_used[i] = b->state == BUCKET_FREE ? 0 : b->next;
 		if (b->state == BUCKET_CURRENT)
-			o->cur_bucket = (int) i;
+			o->cur_bucket = (int)i;
 	}
 	spin_unlock(&wb->lock);
 	o->pages_overwritten = o->pages_used > live ? o->pages_used - live : 0;
-	o->bytes_overwritten = get(&wb->overwritten);
 	o->elev_bucket = atomic_load(&g->elev_bucket);
 	if (wb->npages) {
 		o->fill_pct = wb_fill(g) * 100.0;
-		o->fill_max_pct = (double) get(&g->fill_max) * 100.0 / (double) wb->npages;
+		o->fill_max_pct = (double)get(&g->fill_max) * 100.0 / (double)wb->npages;
 	}
 	if (o->fill_pct > o->fill_max_pct)
 		o->fill_max_pct = o->fill_pct;
@@ -85,11 +85,11 @@ void disk_group_stats(struct disk_group *g, struct dg_stats *o)
 	o->ssd_congestion = atomic_load(&g->cong.ssd_now) / 256.0;
 	o->log_congestion = atomic_load(&g->cong.log_now) / 256.0;
 	o->mem_congestion = atomic_load(&g->cong.mem_now) / 256.0;
-	o->sleep_ms = (double) get(&g->sleep_ns) / 1e6;
+	o->sleep_ms = (double)get(&g->sleep_ns) / 1e6;
 	o->first_full_ns = get(&g->first_full_ns);
 	pthread_mutex_lock(&g->extents_lock);
 	for (unsigned int i = 0; i < g->ncap; i++)
-		o->capacity_used += (uint64_t) g->cap[i].used * DG_EXTENT;
+		o->capacity_used += (uint64_t)g->cap[i].used * DG_EXTENT;
 	pthread_mutex_unlock(&g->extents_lock);
 	o->memory_bytes = group_memory(g);
 }
@@ -140,28 +140,33 @@ void disk_group_print_plan(const struct disk_group *g, FILE *f)
 			g->opt.target == DG_TARGET_CACHE ? "cache" : "capacity");
 	} else {
 		fprintf(f, "disk group: %s\n",
-			g->exists ? "found on the devices" : g->temporary ?
-				"new, lasts for this fio run" : "new, the devices will be formatted");
+			g->exists      ? "found on the devices"
+			: g->temporary ? "new, lasts for this fio run"
+				       : "new, the devices will be formatted");
 		fprintf(f, "write buffer: %.1f MiB in %u buckets of %u pages, log %.1f MiB\n",
-			(double) s->buckets * s->bucket_pages * DG_BLOCK / 1048576.0, s->buckets,
-			s->bucket_pages, (double) s->buckets * s->log_blocks * s->log_block / 1048576.0);
+			(double)s->buckets * s->bucket_pages * DG_BLOCK / 1048576.0, s->buckets,
+			s->bucket_pages,
+			(double)s->buckets * s->log_blocks * s->log_block / 1048576.0);
 	}
 	for (unsigned int i = 0; i <= g->ncap; i++) {
 		struct device *dev = i ? g->cap[i - 1].dev : g->cache;
 		uint64_t bytes = device_prepare_bytes(dev);
 
 		prepare += bytes;
-		fprintf(f, "%s: %s, %.1f MiB, logical block %u bytes%s", i ? "capacity device" : "cache device",
-			dev->name, (double) dev->size / 1048576.0, dev->block_size,
-			dev->fresh ? ", fresh" : dev->has_timing ? ", steady" : "");
+		fprintf(f, "%s: %s, %.1f MiB, logical block %u bytes%s",
+			i ? "capacity device" : "cache device", dev->name,
+			(double)dev->size / 1048576.0, dev->block_size,
+			dev->fresh        ? ", fresh"
+			: dev->has_timing ? ", steady"
+					  : "");
 		if (bytes)
-			fprintf(f, ", %.1f MiB to prepare", (double) bytes / 1048576.0);
+			fprintf(f, ", %.1f MiB to prepare", (double)bytes / 1048576.0);
 		fputc('\n', f);
 	}
 	for (const struct dg_volume *v = g->volumes; v; v = v->next)
 		fprintf(f, "volume: %s, %.1f MiB, %u components of %u stripes\n", v->info.name,
-			(double) v->asked / 1048576.0, v->info.ncomponents, v->info.stripe_width);
-	fprintf(f, "memory for tables: %.1f MiB\n", (double) group_memory(g) / 1048576.0);
-	fprintf(f, "disk to prepare: %.1f MiB, about %.0f s at 500 MB/s\n", (double) prepare / 1048576.0,
-		(double) prepare / 500e6);
+			(double)v->asked / 1048576.0, v->info.ncomponents, v->info.stripe_width);
+	fprintf(f, "memory for tables: %.1f MiB\n", (double)group_memory(g) / 1048576.0);
+	fprintf(f, "disk to prepare: %.1f MiB, about %.0f s at 500 MB/s\n",
+		(double)prepare / 1048576.0, (double)prepare / 500e6);
 }

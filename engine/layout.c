@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a cache device is cut into label, superblocks, catalog and buckets; what a group will need; and
- * writing all that for the first time.
+ * How a cache device is cut into label, superblocks, catalog and buckets; what a group will need;
+ * and writing all that for the first time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 
 #include "group.h"
 
-#define DEFAULT_BUCKETS 8u   /* reference: vSAN's PLOG has 8 */
-#define LOG_SHARE	0.04 /* of a bucket's page bytes */
-#define LOG_MIN_PAIRS	64u  /* so that a small bucket still takes a deep queue of small writes */
-#define REJECT_BLOCKS	8u   /* room for the REJECTs of a seal */
+#define DEFAULT_BUCKETS  8u   /* reference: vSAN's PLOG has 8 */
+#define LOG_SHARE        0.04 /* of a bucket's page bytes */
+#define LOG_MIN_PAIRS    64u  /* so that a small bucket still takes a deep queue of small writes */
+#define REJECT_BLOCKS    8u   /* room for the REJECTs of a seal */
 #define MIN_BUCKET_PAGES REQ_MAX_BLOCKS
 
 static uint64_t round_up(uint64_t x, uint64_t to)
@@ -23,7 +23,7 @@ static uint64_t round_up(uint64_t x, uint64_t to)
 
 static uint64_t bucket_log_bytes(uint64_t pages, uint32_t log_block)
 {
-	uint64_t pairs = (uint64_t) ((double) pages * DG_BLOCK * LOG_SHARE) / (2 * log_block);
+	uint64_t pairs = (uint64_t)((double)pages * DG_BLOCK * LOG_SHARE) / (2 * log_block);
 
 	if (pairs < LOG_MIN_PAIRS)
 		pairs = LOG_MIN_PAIRS;
@@ -48,37 +48,39 @@ int layout_plan(struct disk_group *g, struct report *r)
 	s->log_block = g->cache->block_size;
 	s->reject_blocks = REJECT_BLOCKS;
 	s->catalog_slots = size >= 1ull << 30 ? 1024 : 64;
-	s->data_offset = round_up(FMT_CATALOG_OFFSET + (uint64_t) s->catalog_slots * 2 * FMT_META_BLOCK,
-				  DG_BLOCK);
+	s->data_offset = round_up(
+		FMT_CATALOG_OFFSET + (uint64_t)s->catalog_slots * 2 * FMT_META_BLOCK, DG_BLOCK);
 	s->seed = o->drive_seed;
 	s->next_seq = 1;
 
 	wb = o->write_buffer_size ? o->write_buffer_size : DG_WB_MAX;
 	if (o->write_buffer_pct > 0)
-		wb = (uint64_t) ((double) size * o->write_buffer_pct / 100.0);
+		wb = (uint64_t)((double)size * o->write_buffer_pct / 100.0);
 	need = s->data_offset + s->buckets * bucket_bytes(MIN_BUCKET_PAGES, s->log_block);
 	if (size < need)
 		return report(r, -EINVAL,
-			      "cache_device %s: %llu bytes are too small for %u buckets; at least %llu MiB "
+			      "cache_device %s: %llu bytes are too small for %u buckets; at least "
+			      "%llu MiB "
 			      "are needed (cache_size)",
-			      g->cache->name, (unsigned long long) size, s->buckets,
-			      (unsigned long long) (need + DG_EXTENT - 1) / DG_EXTENT);
+			      g->cache->name, (unsigned long long)size, s->buckets,
+			      (unsigned long long)(need + DG_EXTENT - 1) / DG_EXTENT);
 	usable = (size - s->data_offset) / s->buckets;
 	pages = wb / DG_BLOCK / s->buckets;
 	while (pages > MIN_BUCKET_PAGES && bucket_bytes(pages, s->log_block) > usable)
 		pages -= 1 + (bucket_bytes(pages, s->log_block) - usable) / (2 * DG_BLOCK);
 	if (pages < MIN_BUCKET_PAGES)
-		return report(r, -EINVAL,
-			      "write_buffer_size: %llu bytes in %u buckets are too small for requests of "
-			      "1 MiB; at least %llu MiB are needed",
-			      (unsigned long long) wb, s->buckets,
-			      (unsigned long long) s->buckets * MIN_BUCKET_PAGES * DG_BLOCK / DG_EXTENT +
-				      1);
-	if (pages * s->buckets > UINT32_MAX - 1)
-		return report(r, -EINVAL, "write_buffer_size: more than 16 TiB are not supported");
-	s->bucket_pages = (uint32_t) pages;
+		return report(
+			r, -EINVAL,
+			"write_buffer_size: %llu bytes in %u buckets are too small for requests of "
+			"1 MiB; at least %llu MiB are needed",
+			(unsigned long long)wb, s->buckets,
+			(unsigned long long)s->buckets * MIN_BUCKET_PAGES * DG_BLOCK / DG_EXTENT +
+				1);
+	if (pages * s->buckets > INT32_MAX)
+		return report(r, -EINVAL, "write_buffer_size: more than 8 TiB are not supported");
+	s->bucket_pages = (uint32_t)pages;
 	s->bucket_bytes = bucket_bytes(pages, s->log_block);
-	s->log_blocks = (uint32_t) (bucket_log_bytes(pages, s->log_block) / s->log_block);
+	s->log_blocks = (uint32_t)(bucket_log_bytes(pages, s->log_block) / s->log_block);
 	s->next_gen = 1;
 	for (uint32_t i = 0; i < s->buckets; i++)
 		s->bucket[i].gen = s->next_gen++;
@@ -91,16 +93,18 @@ int layout_adopt(struct disk_group *g, struct report *r)
 	const struct sb_info *s = &g->geometry;
 
 	if (s->data_offset + s->buckets * s->bucket_bytes > g->cache->size)
-		return report(r, -EINVAL,
-			      "cache_device %s is smaller (%llu bytes) than the disk group on it needs "
-			      "(%llu); give it its old size back",
-			      g->cache->name, (unsigned long long) g->cache->size,
-			      (unsigned long long) (s->data_offset + s->buckets * s->bucket_bytes));
+		return report(
+			r, -EINVAL,
+			"cache_device %s is smaller (%llu bytes) than the disk group on it needs "
+			"(%llu); give it its old size back",
+			g->cache->name, (unsigned long long)g->cache->size,
+			(unsigned long long)(s->data_offset + s->buckets * s->bucket_bytes));
 	if (g->opt.buckets && g->opt.buckets != s->buckets)
-		return report(r, -EINVAL,
-			      "buckets=%u, but the disk group on %s has %u; leave the option out, or "
-			      "format=always (all data is lost)",
-			      g->opt.buckets, g->cache->name, s->buckets);
+		return report(
+			r, -EINVAL,
+			"buckets=%u, but the disk group on %s has %u; leave the option out, or "
+			"format=always (all data is lost)",
+			g->opt.buckets, g->cache->name, s->buckets);
 	return 0;
 }
 
@@ -108,13 +112,13 @@ int layout_adopt(struct disk_group *g, struct report *r)
 uint64_t group_memory(const struct disk_group *g)
 {
 	uint64_t n = block_map_bytes(g->geometry.buckets * g->geometry.bucket_pages) +
-		     (uint64_t) g->geometry.bucket_pages * sizeof(uint64_t);
+		     (uint64_t)g->geometry.bucket_pages * sizeof(uint64_t);
 
 	for (unsigned int i = 0; i < g->ncap; i++) {
 		uint32_t nextents, ntable;
 
 		extents_table_bytes(g->cap[i].dev->size, &nextents, &ntable);
-		n += (uint64_t) nextents * sizeof(struct extent);
+		n += (uint64_t)nextents * sizeof(struct extent);
 	}
 	return n;
 }
@@ -137,7 +141,7 @@ static int format_capacity(struct disk_group *g, struct capacity *c, void *buf, 
 		size_t fill = 0;
 
 		for (; i < n && fill + FMT_META_BLOCK <= size; i++, fill += FMT_META_BLOCK)
-			extents_encode_table(g, c, (uint32_t) (i / 2), (char *) buf + fill);
+			extents_encode_table(g, c, (uint32_t)(i / 2), (char *)buf + fill);
 		err = device_write_sync(c->dev, buf, fill, at);
 		at += fill;
 	}
@@ -158,8 +162,8 @@ static int clear_cache_metadata(struct disk_group *g, char *buf, size_t size)
 }
 
 /*
- * Make a new group on prepared devices. durability: the cache device's label and superblock come last: a
- * format that is interrupted leaves no group, never half of one.
+ * Make a new group on prepared devices. durability: the cache device's label and superblock come
+ * last: a format that is interrupted leaves no group, never half of one.
  */
 int group_format(struct disk_group *g, struct report *r)
 {

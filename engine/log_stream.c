@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The log of one queue: records of its writes, in pairs of log blocks in the bucket that holds the pages.
+ * The log of one queue: records of its writes, in pairs of log blocks in the bucket that holds the
+ * pages.
  *
- * One log write is in flight at a time and carries all records that came meanwhile. The block that is
- * being filled is written alternately to the two slots of its pair, so a torn write destroys only a copy
- * whose predecessor is intact. What does not fit takes fresh pairs, all written at once. Streams know
- * nothing of each other. Everything here runs in the queue's thread.
+ * One log write is in flight at a time and carries all records that came meanwhile. The block that
+ * is being filled is written alternately to the two slots of its pair, so a torn write destroys
+ * only a copy whose predecessor is intact. What does not fit takes fresh pairs, all written at
+ * once. Streams know nothing of each other. Everything here runs in the queue's thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,14 +26,14 @@ int log_stream_init(struct log_stream *s, struct dg_queue *q, uint32_t number)
 	s->q = q;
 	s->number = number;
 	s->pending_tail = &s->pending;
-	s->block = aligned_alloc(LOG_ALIGN, (size_t) LOG_BATCH * lb);
+	s->block = aligned_alloc(LOG_ALIGN, (size_t)LOG_BATCH * lb);
 	s->grow = aligned_alloc(LOG_ALIGN, LOG_ALIGN);
 	if (!s->block || !s->grow) {
 		log_stream_free(s);
 		return -ENOMEM;
 	}
 	/* Tails of blocks that are not full go to the device too: let them be defined. */
-	memset(s->block, 0, (size_t) LOG_BATCH * lb);
+	memset(s->block, 0, (size_t)LOG_BATCH * lb);
 	memset(s->grow, 0, LOG_ALIGN);
 	s->dev.dev = q->g->cache;
 	s->dev.op = DEV_WRITE;
@@ -74,16 +75,19 @@ static void put_records(struct request *req, uint32_t from, uint32_t n, char *bl
 
 static void seal_block(struct log_stream *s, char *block, uint32_t pair, uint32_t count)
 {
-	struct log_info l = {.gen = s->gen, .bucket = s->bucket->index, .stream = s->number,
-			     .number = pair, .count = count};
+	struct log_info l = {.gen = s->gen,
+			     .bucket = s->bucket->index,
+			     .stream = s->number,
+			     .number = pair,
+			     .count = count};
 
 	memcpy(l.uuid, s->q->g->uuid, sizeof(l.uuid));
 	log_seal(block, &l);
 }
 
 /*
- * May slot @slot of the growing pair be overwritten? durability: a copy that a flush has made safe is only
- * given up when the other one is safe as well; else a power cut could take both.
+ * May slot @slot of the growing pair be overwritten? durability: a copy that a flush has made safe
+ * is only given up when the other one is safe as well; else a power cut could take both.
  */
 static bool slot_usable(const struct log_stream *s, int slot)
 {
@@ -101,7 +105,7 @@ static void start_write(struct log_stream *s, void *buf, uint32_t block, uint32_
 	int ret;
 
 	s->dev.buf = buf;
-	s->dev.offset = s->bucket->log_offset + (uint64_t) block * g->wb.log_block;
+	s->dev.offset = s->bucket->log_offset + (uint64_t)block * g->wb.log_block;
 	s->dev.len = nblocks * g->wb.log_block;
 	s->dev.flags = g->opt.durability == DG_DURABLE_FUA ? DEV_FUA : 0;
 	s->busy = true;
@@ -110,7 +114,8 @@ static void start_write(struct log_stream *s, void *buf, uint32_t block, uint32_
 		log_write_done(&s->dev, ret < 0 ? ret : 0);
 }
 
-/* Requests of one bucket from the head of the queue, as many as one write takes. Returns their records. */
+/* Requests of one bucket from the head of the queue, as many as one write takes. Returns their
+ * records. */
 static uint32_t take_requests(struct log_stream *s)
 {
 	uint32_t max = LOG_BATCH * s->q->g->wb.log_records, n = 0;
@@ -212,7 +217,8 @@ void log_stream_kick(struct log_stream *s)
 			s->next_pair = 0;
 			s->ok = -1;
 		}
-		/* The slot that does not hold the last good copy. After an error there is no growing pair. */
+		/* The slot that does not hold the last good copy. After an error there is no
+		 * growing pair. */
 		slot = 1 - s->ok;
 		if (s->ok >= 0 && s->count + n <= s->q->g->wb.log_records && slot_usable(s, slot))
 			write_grown(s, slot);
@@ -225,12 +231,14 @@ void log_stream_kick(struct log_stream *s)
 
 static void log_write_done(struct dev_req *dev, int res)
 {
-	struct log_stream *s = (struct log_stream *) ((char *) dev - offsetof(struct log_stream, dev));
+	struct log_stream *s =
+		(struct log_stream *)((char *)dev - offsetof(struct log_stream, dev));
 	struct disk_group *g = s->q->g;
 
 	s->busy = false;
 	if (res) {
-		/* The slot may be anything now; the last good copy stays, nothing is written over it. */
+		/* The slot may be anything now; the last good copy stays, nothing is written over
+		 * it. */
 		s->ok = -1;
 	} else {
 		s->ok = s->slot;

@@ -2,12 +2,12 @@
 /*
  * What makes a bucket final, and free again: sealing, extent tables, the superblock.
  *
- * One step machine in the worker; one superblock write at a time, each followed by a flush. The order of
- * the steps is what the group's promises rest on:
+ * One step machine in the worker; one superblock write at a time, each followed by a flush. The
+ *order of the steps is what the group's promises rest on:
  *
  *	seal:  REJECT records - flush of the cache device - superblock (sealed) - flush
- *	free:  flush of capacity - extent tables - flush - flush of the cache device - no reader - superblock
- *	       (new generation) - flush
+ *	free:  flush of capacity - extent tables - flush - flush of the cache device - no reader -
+ *superblock (new generation) - flush
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,8 +22,9 @@ int metadata_init(struct disk_group *g)
 {
 	struct metadata *m = &g->meta;
 
-	m->buf = aligned_alloc(4096, 8192 + (size_t) g->geometry.reject_blocks * g->geometry.log_block);
-	m->table_buf = aligned_alloc(4096, (size_t) META_TABLES * FMT_META_BLOCK);
+	m->buf = aligned_alloc(4096,
+			       8192 + (size_t)g->geometry.reject_blocks * g->geometry.log_block);
+	m->table_buf = aligned_alloc(4096, (size_t)META_TABLES * FMT_META_BLOCK);
 	return m->buf && m->table_buf ? 0 : -ENOMEM;
 }
 
@@ -60,22 +61,25 @@ void cache_failed(struct disk_group *g, const char *what, uint64_t offset, int e
 
 	if (atomic_compare_exchange_strong(&g->cache_error, &none, err)) {
 		fprintf(stderr,
-			"fio-vsan: %s: %s failed at offset %llu: %s; writes get EIO from now on, the group "
+			"fio-vsan: %s: %s failed at offset %llu: %s; writes get EIO from now on, "
+			"the group "
 			"closes dirty and keeps what it has\n",
-			g->cache->name, what, (unsigned long long) offset, strerror(-err));
+			g->cache->name, what, (unsigned long long)offset, strerror(-err));
 		queue_wake_waiting(g);
 	}
 }
 
 /* A capacity device failed: what is to go there stays in the buffer. */
-void capacity_failed(struct disk_group *g, struct capacity *c, const char *what, uint64_t offset, int err)
+void capacity_failed(struct disk_group *g, struct capacity *c, const char *what, uint64_t offset,
+		     int err)
 {
 	if (atomic_exchange(&c->failed, true))
 		return;
 	fprintf(stderr,
-		"fio-vsan: %s: %s failed at offset %llu: %s; its blocks stay in the write buffer, the group "
+		"fio-vsan: %s: %s failed at offset %llu: %s; its blocks stay in the write buffer, "
+		"the group "
 		"closes dirty and keeps everything\n",
-		c->dev->name, what, (unsigned long long) offset, strerror(-err));
+		c->dev->name, what, (unsigned long long)offset, strerror(-err));
 	queue_wake_waiting(g);
 }
 
@@ -96,20 +100,25 @@ static void step_done(struct dev_req *req, int res)
 	if (!res)
 		return;
 	if (c)
-		capacity_failed(g, c, req->op == DEV_FLUSH ? "flush" : "extent table write", req->offset,
-				res);
+		capacity_failed(g, c, req->op == DEV_FLUSH ? "flush" : "extent table write",
+				req->offset, res);
 	else if (!g->meta.err)
 		g->meta.err = res;
 }
 
-static void submit(struct disk_group *g, unsigned int i, struct device *dev, enum dev_op op, void *buf,
-		   uint32_t len, uint64_t offset)
+static void submit(struct disk_group *g, unsigned int i, struct device *dev, enum dev_op op,
+		   void *buf, uint32_t len, uint64_t offset)
 {
 	struct dev_req *req = &g->meta.req[i];
 	int ret;
 
-	*req = (struct dev_req){.dev = dev, .buf = buf, .offset = offset, .len = len,
-				.op = (uint8_t) op, .done = step_done, .owner = g};
+	*req = (struct dev_req){.dev = dev,
+				.buf = buf,
+				.offset = offset,
+				.len = len,
+				.op = (uint8_t)op,
+				.done = step_done,
+				.owner = g};
 	g->meta.pending++;
 	ret = ioq_submit(g->work_ioq, req);
 	if (ret)
@@ -130,7 +139,7 @@ static void sb_submit(struct disk_group *g)
 	m->sb.clean = false;
 	sb_encode(m->buf, &m->sb);
 	submit(g, 0, g->cache, DEV_WRITE, m->buf, FMT_META_BLOCK,
-	       FMT_SB_OFFSET + (uint64_t) m->sb_slot * FMT_META_BLOCK);
+	       FMT_SB_OFFSET + (uint64_t)m->sb_slot * FMT_META_BLOCK);
 	m->sb_slot ^= 1;
 }
 
@@ -146,12 +155,13 @@ int metadata_write_sb(struct disk_group *g, bool clean)
 	m->sb.next_seq = atomic_load(&g->seq);
 	sb_encode(m->buf, &m->sb);
 	err = device_write_sync(g->cache, m->buf, FMT_META_BLOCK,
-				FMT_SB_OFFSET + (uint64_t) m->sb_slot * FMT_META_BLOCK);
+				FMT_SB_OFFSET + (uint64_t)m->sb_slot * FMT_META_BLOCK);
 	m->sb_slot ^= 1;
 	return err ? err : device_flush_sync(g->cache);
 }
 
-/* ---- sealing --------------------------------------------------------------------------------------- */
+/* ---- sealing
+ * --------------------------------------------------------------------------------------- */
 
 /* The oldest closed bucket, if all its writes are over. */
 static struct bucket *take_closed(struct disk_group *g)
@@ -161,7 +171,7 @@ static struct bucket *take_closed(struct disk_group *g)
 
 	spin_lock(&wb->lock);
 	b = wb->closed;
-	if (b && atomic_load(&b->outstanding))
+	if (b && atomic_load(&b->open))
 		b = NULL;
 	if (b) {
 		wb->closed = b->fifo;
@@ -175,14 +185,15 @@ static struct bucket *take_closed(struct disk_group *g)
 }
 
 /*
- * Records of failed writes may be in the log: say that they never happened, before the seal makes every
- * record of the bucket final.
+ * Records of failed writes may be in the log: say that they never happened, before the seal makes
+ * every record of the bucket final.
  */
 static int write_rejects(struct disk_group *g)
 {
 	struct metadata *m = &g->meta;
 	const struct sb_info *s = &g->geometry;
-	struct log_info l = {.gen = m->bucket->gen, .bucket = m->bucket->index, .stream = REJECT_STREAM};
+	struct log_info l = {
+		.gen = m->bucket->gen, .bucket = m->bucket->index, .stream = REJECT_STREAM};
 	char *block = m->buf;
 	uint32_t at = 0;
 
@@ -202,7 +213,7 @@ static int write_rejects(struct disk_group *g)
 		}
 	}
 	submit(g, 0, g->cache, DEV_WRITE, m->buf, l.number * s->log_block,
-	       m->bucket->log_offset + (uint64_t) (s->log_blocks - s->reject_blocks) * s->log_block);
+	       m->bucket->log_offset + (uint64_t)(s->log_blocks - s->reject_blocks) * s->log_block);
 	return 0;
 }
 
@@ -264,7 +275,8 @@ static bool seal_run(struct disk_group *g)
 	}
 }
 
-/* ---- freeing --------------------------------------------------------------------------------------- */
+/* ---- freeing
+ * --------------------------------------------------------------------------------------- */
 
 static void flush_written(struct disk_group *g)
 {
@@ -283,7 +295,8 @@ static bool any_capacity_failed(const struct disk_group *g)
 	return false;
 }
 
-/* Start up to META_TABLES writes of dirty extent table blocks, each into its older copy. False: none left. */
+/* Start up to META_TABLES writes of dirty extent table blocks, each into its older copy. False:
+ * none left. */
 static bool write_tables(struct disk_group *g)
 {
 	struct metadata *m = &g->meta;
@@ -294,7 +307,7 @@ static bool write_tables(struct disk_group *g)
 
 		for (; m->sweep_at < c->ntable; m->sweep_at++) {
 			uint32_t t = m->sweep_at;
-			char *block = m->table_buf + (size_t) n * FMT_META_BLOCK;
+			char *block = m->table_buf + (size_t)n * FMT_META_BLOCK;
 
 			if (!atomic_load_explicit(&c->table_dirty[t], memory_order_relaxed))
 				continue;
@@ -331,8 +344,8 @@ static bool free_run(struct disk_group *g)
 		return true;
 	case FREE_TABLE_FLUSH:
 		/*
-		 * durability: a block was not destaged because a newer version is in the buffer. That version
-		 * must be safe before the old one's bucket goes.
+		 * durability: a block was not destaged because a newer version is in the buffer.
+		 * That version must be safe before the old one's bucket goes.
 		 */
 		m->step = FREE_CACHE_FLUSH;
 		cache_flush(g);
@@ -342,7 +355,8 @@ static bool free_run(struct disk_group *g)
 		m->step = FREE_PINS;
 		return true;
 	case FREE_PINS:
-		/* No map entry points into it, so the readers that are left will only become fewer. */
+		/* No map entry points into it, so the readers that are left will only become fewer.
+		 */
 		if (atomic_load_explicit(&b->pins, memory_order_acquire))
 			return false;
 		m->sb.bucket[b->index].mark = BUCKET_MARK_OPEN;
@@ -390,8 +404,8 @@ bool metadata_run(struct disk_group *g)
 	if (m->pending || atomic_load_explicit(&g->cache_error, memory_order_relaxed))
 		return false;
 	if (m->err) {
-		cache_failed(g, m->req[0].op == DEV_FLUSH ? "flush" : "metadata write", m->req[0].offset,
-			     m->err);
+		cache_failed(g, m->req[0].op == DEV_FLUSH ? "flush" : "metadata write",
+			     m->req[0].offset, m->err);
 		return false;
 	}
 	if (m->step >= FREE_CAP_FLUSH) {

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * prefilled=: a group of modelled or memory devices that begins as if its volumes had been written in
- * full, without writing them: benchmarks must not read what was never written, and filling a modelled
- * terabyte would take as long as filling a real one.
+ * prefilled=: a group of modelled or memory devices that begins as if its volumes had been written
+ * in full, without writing them: benchmarks must not read what was never written, and filling a
+ * modelled terabyte would take as long as filling a real one.
  */
 #include "group.h"
 
 /* Put one block into the next page of a bucket. */
-static void place_block(struct disk_group *g, struct bucket *b, const struct dg_volume *v, uint64_t block)
+static void place_block(struct disk_group *g, struct bucket *b, const struct dg_volume *v,
+			uint64_t block)
 {
-	uint32_t page = wb_page(&g->wb, b, b->next++);
+	uint32_t page = b->index * g->wb.bucket_pages + b->place;
 
+	b->next++;
+	b->place = wb_next_place(&g->wb, b, b->place);
 	map_publish(&g->map, vblock(v->info.id, block), page, 0, 0);
 	atomic_fetch_add(&b->live, 1);
 }
@@ -47,9 +50,9 @@ static bool block_of(const struct dg_volume *v, uint64_t logical, uint64_t i, ui
 }
 
 /*
- * The volumes are filled side by side, an extent of each in turn, as a benchmark tool prepares its disks
- * one next to the other. What does not fit the buffer lies on capacity. The space on capacity is reserved
- * for both. Set-up, before the worker runs.
+ * The volumes are filled side by side, an extent of each in turn, as a benchmark tool prepares its
+ * disks one next to the other. What does not fit the buffer lies on capacity. The space on capacity
+ * is reserved for both. Set-up, before the worker runs.
  */
 static void prefill_buffer(struct disk_group *g)
 {

@@ -2,9 +2,10 @@
 /*
  * A queue: what one I/O thread has in flight, and the loop that moves it forward.
  *
- * Everything of a queue is touched by its own thread only, but for two doors: `handed` (a request whose
- * blocks have become free, pushed by whoever finished the write before it) and the wake-up of a queue
- * whose writers found no page. Memory comes from pools that grow to what is really in flight.
+ * Everything of a queue is touched by its own thread only, but for two doors: `handed` (a request
+ * whose blocks have become free, pushed by whoever finished the write before it) and the wake-up of
+ * a queue whose writers found no page. Memory comes from pools that grow to what is really in
+ * flight.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static int pool_grow(struct dg_queue *q, bool large)
 	for (unsigned int i = 0; i < n; i++) {
 		r[i].q = q;
 		r[i].large = large;
-		r[i].piece = large ? (struct piece *) (r + 1) : r[i].one;
+		r[i].piece = large ? (struct piece *)(r + 1) : r[i].one;
 		queue_put_request(q, &r[i]);
 	}
 	return 0;
@@ -174,8 +175,8 @@ err_free:
 static void stats_fold(struct queue_stats *to, const struct queue_stats *from)
 {
 	/* struct queue_stats is counters and nothing else. */
-	_Atomic uint64_t *t = (_Atomic uint64_t *) to;
-	const _Atomic uint64_t *f = (const _Atomic uint64_t *) from;
+	_Atomic uint64_t *t = (_Atomic uint64_t *)to;
+	const _Atomic uint64_t *f = (const _Atomic uint64_t *)from;
 
 	for (size_t i = 0; i < sizeof(*to) / sizeof(*t); i++)
 		count_add(&t[i], atomic_load_explicit(&f[i], memory_order_relaxed));
@@ -254,7 +255,7 @@ void queue_io_done(struct dg_queue *q, struct dg_io *io)
 	count_add(&s->nsec[io->op], now > io->start_ns ? now - io->start_ns : 0);
 	if (io->res)
 		count_add(&s->errors, 1);
-	count_add(&s->in_flight, (uint64_t) -1);
+	count_add(&s->in_flight, (uint64_t)-1);
 	io->next = NULL;
 	*q->done_tail = io;
 	q->done_tail = &io->next;
@@ -280,8 +281,8 @@ void dg_submit(struct dg_queue *q, struct dg_io *io)
 }
 
 /*
- * Data goes to the kernel now. The log write waits until nothing more can be submitted (dg_poll, or the
- * depth is reached), so that it carries the records of the whole batch.
+ * Data goes to the kernel now. The log write waits until nothing more can be submitted (dg_poll, or
+ * the depth is reached), so that it carries the records of the whole batch.
  */
 void dg_commit(struct dg_queue *q)
 {

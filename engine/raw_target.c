@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * target=cache and target=capacity: the same job straight on one tier's devices, without the group: the
- * baseline that tells what the group costs. Volumes lie one after the other on the tier; the capacity
- * tier is striped over its devices in 1 MiB segments. Nothing is remembered after the run.
+ * target=cache and target=capacity: the same job straight on one tier's devices, without the group:
+ * the baseline that tells what the group costs. Volumes lie one after the other on the tier; the
+ * capacity tier is striped over its devices in 1 MiB segments. Nothing is remembered after the run.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,10 +23,10 @@ int raw_volume(struct disk_group *g, struct dg_volume *v, struct report *r)
 	}
 	if (g->raw_used + v->nextents * DG_EXTENT > room / DG_EXTENT * DG_EXTENT)
 		return report(r, -ENOSPC,
-			      "volume %s of %llu MiB cannot fit: target=%s has %llu MiB left", v->info.name,
-			      (unsigned long long) v->nextents,
+			      "volume %s of %llu MiB cannot fit: target=%s has %llu MiB left",
+			      v->info.name, (unsigned long long)v->nextents,
 			      g->opt.target == DG_TARGET_CACHE ? "cache" : "capacity",
-			      (unsigned long long) ((room - g->raw_used) / DG_EXTENT));
+			      (unsigned long long)((room - g->raw_used) / DG_EXTENT));
 	v->raw_base = g->raw_used;
 	g->raw_used += v->nextents * DG_EXTENT;
 	return 0;
@@ -34,7 +34,7 @@ int raw_volume(struct disk_group *g, struct dg_volume *v, struct report *r)
 
 static void raw_done(struct dev_req *dev, int res)
 {
-	struct request *req = ((struct piece *) ((char *) dev - offsetof(struct piece, dev)))->req;
+	struct request *req = ((struct piece *)((char *)dev - offsetof(struct piece, dev)))->req;
 
 	if (req->piece[0].bounce) {
 		if (!res && req->op == DG_READ)
@@ -52,11 +52,15 @@ static void raw_send(struct request *req, struct device *dev, enum dev_op op, ui
 
 	req->piece[0].req = req;
 	req->piece[0].bounce = NULL;
-	*d = (struct dev_req){.dev = dev, .op = (uint8_t) op, .offset = offset, .buf = req->buf,
-			      .len = req->len, .done = raw_done};
+	*d = (struct dev_req){.dev = dev,
+			      .op = (uint8_t)op,
+			      .offset = offset,
+			      .buf = req->buf,
+			      .len = req->len,
+			      .done = raw_done};
 	if (op == DEV_WRITE && req->q->g->opt.durability == DG_DURABLE_FUA)
 		d->flags = DEV_FUA;
-	if (op != DEV_FLUSH && dev->mem_align > 1 && (uintptr_t) req->buf % dev->mem_align) {
+	if (op != DEV_FLUSH && dev->mem_align > 1 && (uintptr_t)req->buf % dev->mem_align) {
 		d->buf = req->piece[0].bounce = queue_get_bounce(req->q, true);
 		if (d->buf && op == DEV_WRITE)
 			memcpy(d->buf, req->buf, req->len);
@@ -80,7 +84,7 @@ static struct request *raw_request(struct dg_queue *q, struct dg_io *io, uint64_
 	req->io = io;
 	req->op = io->op;
 	req->len = len;
-	req->buf = io->buf ? (char *) io->buf + (at - io->offset) : NULL;
+	req->buf = io->buf ? (char *)io->buf + (at - io->offset) : NULL;
 	io->pending++;
 	return req;
 }
@@ -128,7 +132,7 @@ void raw_submit(struct dg_queue *q, struct dg_io *io)
 			dev = g->cap[seg % g->ncap].dev;
 			place = seg / g->ncap * DG_EXTENT + place % DG_EXTENT;
 		}
-		req = raw_request(q, io, at, (uint32_t) (stop - at));
+		req = raw_request(q, io, at, (uint32_t)(stop - at));
 		if (!req)
 			return;
 		io->wb_hit &= dev == g->cache;

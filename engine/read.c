@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The way of a read: each block comes from the write buffer when its newest copy is there, else from its
- * extent on capacity, else it was never written and is zeros.
+ * The way of a read: each block comes from the write buffer when its newest copy is there, else
+ * from its extent on capacity, else it was never written and is zeros.
  *
- * A read from the buffer pins the bucket, so that its pages stay what they are. A read from capacity can
- * be passed by a destage of the same block (it entered the buffer and left it again meanwhile): it looks
- * again when it is done, and repeats if that may have happened.
+ * A read from the buffer pins the bucket, so that its pages stay what they are. A read from
+ * capacity can be passed by a destage of the same block (it entered the buffer and left it again
+ * meanwhile): it looks again when it is done, and repeats if that may have happened.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,11 +26,12 @@ static void read_run(struct request *req, uint32_t i, uint32_t n);
 
 static struct piece *piece_of(struct dev_req *dev)
 {
-	return (struct piece *) ((char *) dev - offsetof(struct piece, dev));
+	return (struct piece *)((char *)dev - offsetof(struct piece, dev));
 }
 
 /* Where the newest acknowledged copy of a block is; a page comes back with its bucket pinned. */
-static void resolve(struct disk_group *g, const struct dg_volume *vol, uint64_t block, struct source *s)
+static void resolve(struct disk_group *g, const struct dg_volume *vol, uint64_t block,
+		    struct source *s)
 {
 	uint64_t vb = vblock(vol->info.id, block);
 	struct map_shard *shard = map_shard(&g->map, vb);
@@ -64,7 +65,7 @@ static void unpin(struct disk_group *g, uint32_t page, uint32_t n)
 	struct bucket *b = wb_bucket_of(&g->wb, page);
 
 	if (atomic_fetch_sub_explicit(&b->pins, n, memory_order_release) == n &&
-	    atomic_load_explicit(&g->elev_bucket, memory_order_relaxed) == (int) b->index)
+	    atomic_load_explicit(&g->elev_bucket, memory_order_relaxed) == (int)b->index)
 		worker_kick(g);
 }
 
@@ -81,8 +82,8 @@ static uint64_t source_offset(const struct disk_group *g, const struct source *s
 }
 
 /*
- * Read what block @i of the request holds now into its bounce buffer. 0: in flight, @done will be called;
- * 1: done; negative errno. The caller calls read_unpin() afterwards in every case.
+ * Read what block @i of the request holds now into its bounce buffer. 0: in flight, @done will be
+ * called; 1: done; negative errno. The caller calls read_unpin() afterwards in every case.
  */
 int read_old_block(struct request *req, uint32_t i, void (*done)(struct dev_req *, int))
 {
@@ -97,12 +98,16 @@ int read_old_block(struct request *req, uint32_t i, void (*done)(struct dev_req 
 		return 1;
 	}
 	p->dev = (struct dev_req){.dev = s.kind == SOURCE_PAGE ? g->cache : s.place.cap->dev,
-				  .op = DEV_READ, .buf = p->bounce, .len = DG_BLOCK,
-				  .offset = source_offset(g, &s), .done = done};
+				  .op = DEV_READ,
+				  .buf = p->bounce,
+				  .len = DG_BLOCK,
+				  .offset = source_offset(g, &s),
+				  .done = done};
 	return ioq_submit(req->q->ioq, &p->dev);
 }
 
-/* ---- reads of the user ---------------------------------------------------------------------------- */
+/* ---- reads of the user
+ * ---------------------------------------------------------------------------- */
 
 static void part_done(struct request *req, int res)
 {
@@ -112,15 +117,17 @@ static void part_done(struct request *req, int res)
 		request_release(req, req->res);
 }
 
-/* The user's bytes of blocks [i, i + n): from *skip bytes into the first block, *len bytes, at the result. */
-static char *user_range(const struct request *req, uint32_t i, uint32_t n, uint32_t *skip, uint32_t *len)
+/* The user's bytes of blocks [i, i + n): from *skip bytes into the first block, *len bytes, at the
+ * result. */
+static char *user_range(const struct request *req, uint32_t i, uint32_t n, uint32_t *skip,
+			uint32_t *len)
 {
-	uint64_t start = (req->first + i) * DG_BLOCK, end = start + (uint64_t) n * DG_BLOCK;
+	uint64_t start = (req->first + i) * DG_BLOCK, end = start + (uint64_t)n * DG_BLOCK;
 	uint64_t from = start > req->offset ? start : req->offset;
 	uint64_t to = end < req->offset + req->len ? end : req->offset + req->len;
 
-	*skip = (uint32_t) (from - start);
-	*len = (uint32_t) (to - from);
+	*skip = (uint32_t)(from - start);
+	*len = (uint32_t)(to - from);
 	return req->buf + (from - req->offset);
 }
 
@@ -151,13 +158,13 @@ static void run_done(struct dev_req *dev, int res)
 {
 	struct piece *p = piece_of(dev);
 	struct request *req = p->req;
-	uint32_t i = (uint32_t) (p - req->piece), n = p->blocks, skip, len;
+	uint32_t i = (uint32_t)(p - req->piece), n = p->blocks, skip, len;
 	char *user;
 
 	if (p->bounce) {
 		user = user_range(req, i, n, &skip, &len);
 		if (!res)
-			memcpy(user, (char *) p->bounce + skip, len);
+			memcpy(user, (char *)p->bounce + skip, len);
 		queue_put_bounce(req->q, p->bounce, p->big);
 		p->bounce = NULL;
 	}
@@ -170,7 +177,8 @@ static void run_done(struct dev_req *dev, int res)
 	part_done(req, res);
 }
 
-/* One run from one place: straight into the user's buffer where the device can, else through a bounce. */
+/* One run from one place: straight into the user's buffer where the device can, else through a
+ * bounce. */
 static void read_place(struct request *req, uint32_t i, uint32_t n, const struct source *s)
 {
 	struct disk_group *g = req->q->g;
@@ -193,7 +201,7 @@ static void read_place(struct request *req, uint32_t i, uint32_t n, const struct
 	d->done = run_done;
 	d->offset = source_offset(g, s);
 	d->len = n * DG_BLOCK;
-	if ((dev->mem_align <= 1 || (uintptr_t) user % dev->mem_align == 0) &&
+	if ((dev->mem_align <= 1 || (uintptr_t)user % dev->mem_align == 0) &&
 	    (skip | len) % dev->block_size == 0) {
 		d->buf = user;
 		d->offset += skip;
@@ -217,7 +225,7 @@ static bool continues(const struct source *a, const struct source *b, uint32_t n
 		return b->page == a->page + n;
 	if (a->kind == SOURCE_CAPACITY)
 		return b->place.cap == a->place.cap && b->place.extent == a->place.extent &&
-		       b->place.offset == a->place.offset + (uint64_t) n * DG_BLOCK;
+		       b->place.offset == a->place.offset + (uint64_t)n * DG_BLOCK;
 	return true;
 }
 
@@ -247,7 +255,8 @@ static void read_run(struct request *req, uint32_t i, uint32_t n)
 		if (s.kind != SOURCE_PAGE)
 			req->io->wb_hit = false;
 		if (s.kind == SOURCE_PAGE || s.kind == SOURCE_CAPACITY) {
-			count_add(s.kind == SOURCE_PAGE ? &st->wb_blocks : &st->capacity_blocks, run);
+			count_add(s.kind == SOURCE_PAGE ? &st->wb_blocks : &st->capacity_blocks,
+				  run);
 			read_place(req, i, run, &s);
 		} else {
 			char *user = user_range(req, i, run, &skip, &len);

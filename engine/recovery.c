@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading a group back: the block map from the logs of all live buckets, after a clean close as after a
- * crash.
+ * Reading a group back: the block map from the logs of all live buckets, after a clean close as
+ * after a crash.
  *
  * Buckets are taken in the order of their use. Per block the highest sequence that is not rejected
- * counts; that order is the order of buckets, so only one bucket's records are in memory at a time. In a
- * bucket that was not sealed a record counts only if its page has the CRC that it names: else the block
- * falls back to the next older record, or to capacity. What is read: the logs, and the pages of buckets
- * that were not sealed.
+ * counts; that order is the order of buckets, so only one bucket's records are in memory at a time.
+ * In a bucket that was not sealed a record counts only if its page has the CRC that it names: else
+ * the block falls back to the next older record, or to capacity. What is read: the logs, and the
+ * pages of buckets that were not sealed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,9 +52,11 @@ static int add_record(struct log_record **a, size_t *n, size_t *max, const struc
 static int damaged(struct replay *p, const struct bucket *b, const struct log_record *rec)
 {
 	return report(p->r, -EBADMSG,
-		      "%s: a log record of bucket %u names volume %u block %llu page %u, which cannot be; "
+		      "%s: a log record of bucket %u names volume %u block %llu page %u, which "
+		      "cannot be; "
 		      "format=always makes a new group (all data is lost)",
-		      p->g->cache->name, b->index, rec->volume, (unsigned long long) rec->block, rec->page);
+		      p->g->cache->name, b->index, rec->volume, (unsigned long long)rec->block,
+		      rec->page);
 }
 
 /* A record can be believed as far as its own fields go. */
@@ -62,7 +64,8 @@ static bool plausible(const struct disk_group *g, const struct log_record *rec)
 {
 	const struct dg_volume *v;
 
-	if (!rec->volume || rec->volume > g->geometry.catalog_slots || rec->page >= g->wb.bucket_pages)
+	if (!rec->volume || rec->volume > g->geometry.catalog_slots ||
+	    rec->page >= g->wb.bucket_pages)
 		return false;
 	v = atomic_load(&g->by_id[rec->volume]);
 	return v && rec->block < v->nextents * EXTENT_BLOCKS;
@@ -101,14 +104,15 @@ static int read_chunk(struct replay *p, uint64_t offset, uint64_t len)
 
 	p->bytes_read += len;
 	if (err)
-		report(p->r, err, "%s: cannot read %llu bytes at offset %llu: %s", p->g->cache->name,
-		       (unsigned long long) len, (unsigned long long) offset, strerror(-err));
+		report(p->r, err, "%s: cannot read %llu bytes at offset %llu: %s",
+		       p->g->cache->name, (unsigned long long)len, (unsigned long long)offset,
+		       strerror(-err));
 	return err;
 }
 
 static int read_log(struct replay *p, const struct bucket *b)
 {
-	uint64_t size = (uint64_t) p->g->geometry.log_blocks * p->g->wb.log_block;
+	uint64_t size = (uint64_t)p->g->geometry.log_blocks * p->g->wb.log_block;
 	int err = 0;
 
 	p->nrec = p->nrej = 0;
@@ -125,7 +129,7 @@ static int read_log(struct replay *p, const struct bucket *b)
 /* CRCs of all pages of a bucket that needs judging, in one sequential read. */
 static int read_pages(struct replay *p, const struct bucket *b)
 {
-	uint64_t size = (uint64_t) p->g->wb.bucket_pages * DG_BLOCK;
+	uint64_t size = (uint64_t)p->g->wb.bucket_pages * DG_BLOCK;
 	int err = 0;
 
 	p->crc = malloc(p->g->wb.bucket_pages * sizeof(*p->crc));
@@ -178,8 +182,8 @@ static int publish(struct replay *p, struct bucket *b, const struct log_record *
 	if (!(rec->flags & REC_TRIM))
 		err = extents_reserve(v, rec->block, 1);
 	if (err)
-		return report(p->r, err, "volume %s: no room on capacity for block %llu", v->info.name,
-			      (unsigned long long) rec->block);
+		return report(p->r, err, "volume %s: no room on capacity for block %llu",
+			      v->info.name, (unsigned long long)rec->block);
 	old = map_publish(&g->map, vblock(rec->volume, rec->block), page,
 			  rec->flags & REC_TRIM ? PAGE_TRIMMED : 0, rec->crc);
 	atomic_fetch_add(&b->live, 1);
@@ -252,14 +256,15 @@ static int replay_bucket(struct replay *p, struct bucket *b, bool clean, bool *u
 
 static int by_gen(const void *a, const void *b)
 {
-	const struct bucket *x = *(struct bucket *const *) a, *y = *(struct bucket *const *) b;
+	const struct bucket *x = *(struct bucket *const *)a, *y = *(struct bucket *const *)b;
 
 	return x->gen < y->gen ? -1 : x->gen > y->gen;
 }
 
 /*
- * After an unclean stop: what was found is sealed as judged, and every empty bucket gets a generation above
- * all used ones, flushed before anything is written: stale log blocks can never look current.
+ * After an unclean stop: what was found is sealed as judged, and every empty bucket gets a
+ * generation above all used ones, flushed before anything is written: stale log blocks can never
+ * look current.
  */
 static int settle(struct disk_group *g, const bool *used)
 {
@@ -277,7 +282,8 @@ static int settle(struct disk_group *g, const bool *used)
 	return metadata_write_sb(g, false);
 }
 
-/* Rebuild the map from the devices; set-up, before the worker runs. meta.sb and the catalog are loaded. */
+/* Rebuild the map from the devices; set-up, before the worker runs. meta.sb and the catalog are
+ * loaded. */
 int recovery_run(struct disk_group *g, struct report *r)
 {
 	struct replay p = {.g = g, .r = r};
@@ -296,7 +302,8 @@ int recovery_run(struct disk_group *g, struct report *r)
 		for (unsigned int i = 0; !err && i < g->ncap; i++)
 			err = device_flush_sync(g->cap[i].dev);
 		if (err)
-			report(r, err, "cannot flush the devices of the disk group: %s", strerror(-err));
+			report(r, err, "cannot flush the devices of the disk group: %s",
+			       strerror(-err));
 	}
 	for (uint32_t i = 0; i < g->wb.nbuckets; i++)
 		order[i] = &g->wb.bucket[i];
@@ -317,13 +324,15 @@ int recovery_run(struct disk_group *g, struct report *r)
 			wb_make_free(g, order[i]);
 	if (!err && !clean)
 		fprintf(stderr,
-			"fio-vsan: %s: the disk group was not closed cleanly and has been recovered: %llu "
-			"blocks in the write buffer, %llu records rejected (%llu by checksum), %llu MiB "
+			"fio-vsan: %s: the disk group was not closed cleanly and has been "
+			"recovered: %llu "
+			"blocks in the write buffer, %llu records rejected (%llu by checksum), "
+			"%llu MiB "
 			"read, %.1f s\n",
-			g->cache->name, (unsigned long long) p.records,
-			(unsigned long long) (p.rejected + p.failed_crc), (unsigned long long) p.failed_crc,
-			(unsigned long long) (p.bytes_read >> 20),
-			(double) (vclock_now(g->clock) - t0) / 1e9);
+			g->cache->name, (unsigned long long)p.records,
+			(unsigned long long)(p.rejected + p.failed_crc),
+			(unsigned long long)p.failed_crc, (unsigned long long)(p.bytes_read >> 20),
+			(double)(vclock_now(g->clock) - t0) / 1e9);
 	free(p.chunk);
 	free(p.rec);
 	free(p.rej);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The way of a write or a trim: cut, delayed by congestion, admitted (pages, in-flight table), started
- * (sequence, merge of partial blocks, data and log in flight together), finished (published or failed).
+ * The way of a write or a trim: cut, delayed by congestion, admitted (pages, in-flight table),
+ * started (sequence, merge of partial blocks, data and log in flight together), finished (published
+ * or failed).
  *
  * Nothing here waits: a request that cannot go on is in a list, and somebody moves it on.
  */
@@ -17,7 +18,7 @@ static void write_blocks(struct request *req);
 
 static struct piece *piece_of(struct dev_req *dev)
 {
-	return (struct piece *) ((char *) dev - offsetof(struct piece, dev));
+	return (struct piece *)((char *)dev - offsetof(struct piece, dev));
 }
 
 /* The request's part of the I/O is over; the last one finishes the I/O. */
@@ -68,7 +69,8 @@ static void data_done(struct dev_req *dev, int res)
 	request_part_done(piece_of(dev)->req, res);
 }
 
-/* ---- starting ------------------------------------------------------------------------------------ */
+/* ---- starting
+ * ------------------------------------------------------------------------------------ */
 
 static bool block_is_partial(const struct request *req, uint32_t i)
 {
@@ -85,7 +87,7 @@ static void merge(struct request *req, uint32_t i)
 	uint64_t from = start > req->offset ? start : req->offset;
 	uint64_t to = end < req->offset + req->len ? end : req->offset + req->len;
 
-	memcpy((char *) req->piece[i].bounce + (from - start), req->buf + (from - req->offset),
+	memcpy((char *)req->piece[i].bounce + (from - start), req->buf + (from - req->offset),
 	       to - from);
 }
 
@@ -93,11 +95,11 @@ static void old_block_done(struct dev_req *dev, int res)
 {
 	struct piece *p = piece_of(dev);
 	struct request *req = p->req;
-	uint32_t i = (uint32_t) (p - req->piece);
+	uint32_t i = (uint32_t)(p - req->piece);
 
 	/*
-	 * From capacity, no destage can have passed the read: the block is ours, so no newer version of it
-	 * can have entered the buffer meanwhile.
+	 * From capacity, no destage can have passed the read: the block is ours, so no newer
+	 * version of it can have entered the buffer meanwhile.
 	 */
 	read_unpin(p);
 	if (res && !req->res)
@@ -107,7 +109,8 @@ static void old_block_done(struct dev_req *dev, int res)
 		write_blocks(req);
 }
 
-/* Read what partial blocks (the first, the last) hold now. True: in flight, or failed and finished. */
+/* Read what partial blocks (the first, the last) hold now. True: in flight, or failed and finished.
+ */
 static bool merge_partial(struct request *req)
 {
 	uint32_t edge[2] = {0, req->nblocks - 1};
@@ -137,7 +140,8 @@ static bool merge_partial(struct request *req)
 	return --req->pending > 0;
 }
 
-/* The blocks are the request's: give it its sequences and start data and log. In its queue's thread. */
+/* The blocks are the request's: give it its sequences and start data and log. In its queue's
+ * thread. */
 void request_start(struct request *req)
 {
 	struct disk_group *g = req->q->g;
@@ -149,13 +153,14 @@ void request_start(struct request *req)
 		count_add(&req->q->stats.overlap_ns, now > req->wait_ns ? now - req->wait_ns : 0);
 	}
 	req->seq = atomic_fetch_add_explicit(&g->seq, req->nblocks, memory_order_relaxed);
-	for (uint32_t i = 0; i < req->nblocks; i++) {
+	for (uint32_t i = 0, place = req->place; i < req->nblocks; i++) {
 		struct piece *p = &req->piece[i];
 
 		p->req = req;
-		p->page = wb_page(&g->wb, req->bucket, req->k + i);
+		p->page = req->bucket->index * g->wb.bucket_pages + place;
 		p->bounce = NULL;
 		p->crc = 0;
+		place = wb_next_place(&g->wb, req->bucket, place);
 	}
 	if (req->op == DG_WRITE && (req->offset | req->len) % DG_BLOCK && merge_partial(req))
 		return;
@@ -175,7 +180,7 @@ static int align_block(struct request *req, uint32_t i, uint32_t mem_align)
 	struct piece *p = &req->piece[i];
 	char *b = block_bytes(req, i);
 
-	if (mem_align <= 1 || (uintptr_t) b % mem_align == 0)
+	if (mem_align <= 1 || (uintptr_t)b % mem_align == 0)
 		return 0;
 	p->big = false;
 	p->bounce = queue_get_bounce(req->q, false);
@@ -196,7 +201,9 @@ static void write_run(struct request *req, uint32_t i, uint32_t n)
 	d->op = DEV_WRITE;
 	d->flags = g->opt.durability == DG_DURABLE_FUA ? DEV_FUA : 0;
 	d->buf = block_bytes(req, i);
-	d->offset = wb_page_offset(&g->wb, req->piece[i].page);
+	d->offset =
+		req->bucket->data_offset +
+		(uint64_t)(req->piece[i].page - req->bucket->index * g->wb.bucket_pages) * DG_BLOCK;
 	d->len = n * DG_BLOCK;
 	d->done = data_done;
 	req->pending++;
@@ -221,6 +228,10 @@ static void write_data(struct request *req)
 		if (crc)
 			req->piece[i].crc = crc32c(block_bytes(req, i), DG_BLOCK);
 	}
+	if (req->nblocks == 1) {
+		write_run(req, 0, 1);
+		return;
+	}
 	for (uint32_t i = 1; i <= req->nblocks; i++) {
 		if (i < req->nblocks && req->piece[i].page == req->piece[i - 1].page + 1 &&
 		    block_bytes(req, i) == block_bytes(req, i - 1) + DG_BLOCK)
@@ -236,7 +247,8 @@ static void write_blocks(struct request *req)
 	if (!req->res) {
 		if (req->op == DG_WRITE)
 			write_data(req);
-		/* Data and log are in flight together; the write is acknowledged when both are done. */
+		/* Data and log are in flight together; the write is acknowledged when both are
+		 * done. */
 		if (!req->res) {
 			req->pending++;
 			log_stream_add(&req->q->log, req);
@@ -246,7 +258,8 @@ static void write_blocks(struct request *req)
 		write_finish(req);
 }
 
-/* ---- admission ------------------------------------------------------------------------------------ */
+/* ---- admission
+ * ------------------------------------------------------------------------------------ */
 
 /* Why no write can be admitted any more, or 0. */
 static int group_error(const struct disk_group *g, bool no_page)
@@ -280,7 +293,8 @@ static int try_admit(struct request *req)
 		return 0;
 	}
 	if (ret == 1) {
-		/* Whoever finishes the write before it may hand it over at any moment: hands off. */
+		/* Whoever finishes the write before it may hand it over at any moment: hands off.
+		 */
 		return 0;
 	}
 	request_start(req);
@@ -294,7 +308,8 @@ static void wait_append(struct dg_queue *q, struct request *req)
 	q->waiting.tail = &req->next;
 }
 
-/* Writes of a queue are admitted in the order of their submission: overlapping ones must not pass. */
+/* Writes of a queue are admitted in the order of their submission: overlapping ones must not pass.
+ */
 bool request_admit_waiting(struct dg_queue *q)
 {
 	bool progress = false;
@@ -316,7 +331,8 @@ bool request_admit_waiting(struct dg_queue *q)
 				q->waiting.tail = &req->next;
 			if (atomic_load_explicit(&q->stuck, memory_order_relaxed))
 				break;
-			/* Say so, then look once more: a bucket freed from now on finds us asking. */
+			/* Say so, then look once more: a bucket freed from now on finds us asking.
+			 */
 			atomic_store(&q->stuck, true);
 			if (!waited) {
 				req->wait_ns = queue_now(q);
@@ -350,6 +366,9 @@ static void submit_write(struct request *req)
 		count_add(&q->stats.congestion, 1);
 		count_add(&q->stats.congestion_ns, delay);
 	}
+	/* Straight in, unless it must wait or others do: writes of a queue keep their order. */
+	if (!delay && !q->waiting.first && try_admit(req) != -EAGAIN)
+		return;
 	wait_append(q, req);
 	if (!delay && q->waiting.first == req)
 		request_admit_waiting(q);
@@ -368,8 +387,9 @@ static void sync_done(struct dev_req *dev, int res)
 }
 
 /*
- * durability: everything acknowledged so far is in completed writes of the cache device, or destaged and
- * its bucket freed, which happens behind flushes of its own. So one flush of the cache device is enough.
+ * durability: everything acknowledged so far is in completed writes of the cache device, or
+ * destaged and its bucket freed, which happens behind flushes of its own. So one flush of the cache
+ * device is enough.
  */
 static void submit_sync(struct request *req)
 {
@@ -392,7 +412,8 @@ void request_submit(struct dg_queue *q, struct dg_io *io)
 	if (io->op == DG_SYNC)
 		end = at + 1;
 	if (io->op == DG_TRIM) {
-		/* Only whole blocks, as a device trims whole units; a part of a block stays as it is. */
+		/* Only whole blocks, as a device trims whole units; a part of a block stays as it
+		 * is. */
 		at = (at + DG_BLOCK - 1) / DG_BLOCK * DG_BLOCK;
 		end = end / DG_BLOCK * DG_BLOCK;
 	}
@@ -404,7 +425,7 @@ void request_submit(struct dg_queue *q, struct dg_io *io)
 
 		if (stop > end)
 			stop = end;
-		n = (uint32_t) ((stop + DG_BLOCK - 1) / DG_BLOCK - first);
+		n = (uint32_t)((stop + DG_BLOCK - 1) / DG_BLOCK - first);
 		req = queue_get_request(q, n);
 		if (!req) {
 			io->res = -ENOMEM;
@@ -414,8 +435,8 @@ void request_submit(struct dg_queue *q, struct dg_io *io)
 		req->vol = io->vol;
 		req->op = io->op;
 		req->offset = at;
-		req->len = (uint32_t) (stop - at);
-		req->buf = io->buf ? (char *) io->buf + (at - io->offset) : NULL;
+		req->len = (uint32_t)(stop - at);
+		req->buf = io->buf ? (char *)io->buf + (at - io->offset) : NULL;
 		req->first = first;
 		req->nblocks = n;
 		req->seq = 0;

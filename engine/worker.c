@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The group's background thread: runs the metadata machine, the elevators and the congestion. It does
- * one step of everything that can move, then sleeps until a device, a writer or the clock has news. A
- * bare driver calls disk_group_work() itself instead.
+ * The group's background thread: runs the metadata machine, the elevators and the congestion. It
+ * does one step of everything that can move, then sleeps until a device, a writer or the clock has
+ * news. A bare driver calls disk_group_work() itself instead.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,9 +32,11 @@ uint64_t disk_group_work(struct disk_group *g)
 	ioq_kick(g->work_ioq);
 	now = vclock_now(g->clock);
 	congestion_update(g, now);
-	/* Congestion and the drain rate are averages over time: look regularly while they can change. */
+	/* Congestion and the drain rate are averages over time: look regularly while they can
+	 * change. */
 	if (!atomic_load(&g->stop) &&
-	    (g->draining || atomic_load(&g->cong.level) || wb_fill(g) >= 0.5) && now + TICK_NS < next)
+	    (g->draining || atomic_load(&g->cong.level) || wb_fill(g) >= 0.5) &&
+	    now + TICK_NS < next)
 		next = now + TICK_NS;
 	if (more)
 		return now;
@@ -88,7 +90,7 @@ void worker_stop(struct disk_group *g)
 		uint64_t next = disk_group_work(g);
 
 		if (g->clock->is_virtual && next != TIME_NEVER && next > g->clock->virtual_ns)
-			((struct vclock *) g->clock)->virtual_ns = next;
+			((struct vclock *)g->clock)->virtual_ns = next;
 		else if (!g->clock->is_virtual)
 			ioq_wait(g->work_ioq, next);
 	}

@@ -4,8 +4,8 @@
  *
  * A bucket is used as a whole: pages and log room are only ever handed out, never given back, until
  * the bucket is drained and free again. So no record can point at a page that somebody else owns.
- * A request takes its pages and enters the in-flight table in one step (under wb.lock): that makes the
- * order of sequences of a block the order of the buckets, which recovery relies on.
+ * A request takes its pages and enters the in-flight table in one step (under wb.lock): that makes
+ * the order of sequences of a block the order of the buckets, which recovery relies on.
  */
 #include <errno.h>
 #include <math.h>
@@ -35,9 +35,9 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 }
 
 /*
- * Choose the order in which this use of the bucket hands out its pages. Scattered: k -> start + k * stride
- * mod n, with a stride near the golden section of n, so that consecutive pages lie far apart and every
- * part of the bucket is hit evenly; seeded by the group's seed and the generation.
+ * Choose the order in which this use of the bucket hands out its pages. Scattered: k -> start + k *
+ * stride mod n, with a stride near the golden section of n, so that consecutive pages lie far apart
+ * and every part of the bucket is hit evenly; seeded by the group's seed and the generation.
  */
 void wb_seed_bucket(struct disk_group *g, struct bucket *b)
 {
@@ -45,23 +45,15 @@ void wb_seed_bucket(struct disk_group *g, struct bucket *b)
 
 	if (g->opt.page_allocation == DG_PAGES_CONTIGUOUS || n < 8) {
 		b->stride = 1;
-		b->start = 0;
+		b->place = 0;
 		return;
 	}
-	stride = (uint32_t) (n * 0.6180339887) +
-		 (uint32_t) (mix64(g->geometry.seed ^ b->gen * 0x9E3779B97F4A7C15ull) % (n / 8 + 1));
+	stride = (uint32_t)(n * 0.6180339887) +
+		 (uint32_t)(mix64(g->geometry.seed ^ b->gen * 0x9E3779B97F4A7C15ull) % (n / 8 + 1));
 	while (gcd(stride % n, n) != 1)
 		stride++;
 	b->stride = stride % n;
-	b->start = (uint32_t) (mix64(g->geometry.seed + b->gen) % n);
-}
-
-/* The page (index in the page table) that the bucket hands out as its k-th. */
-uint32_t wb_page(const struct write_buffer *wb, const struct bucket *b, uint32_t k)
-{
-	uint32_t n = wb->bucket_pages;
-
-	return b->index * n + (uint32_t) ((b->start + (uint64_t) k * b->stride) % n);
+	b->place = (uint32_t)(mix64(g->geometry.seed + b->gen) % n);
 }
 
 static void push(struct bucket ***tail, struct bucket *b)
@@ -71,7 +63,8 @@ static void push(struct bucket ***tail, struct bucket *b)
 	*tail = &b->fifo;
 }
 
-/* Geometry to buckets; all are free. The lists are filled by format or recovery through wb_make_free(). */
+/* Geometry to buckets; all are free. The lists are filled by format or recovery through
+ * wb_make_free(). */
 int wb_init(struct disk_group *g)
 {
 	struct write_buffer *wb = &g->wb;
@@ -79,7 +72,7 @@ int wb_init(struct disk_group *g)
 
 	wb->nbuckets = s->buckets;
 	wb->bucket_pages = s->bucket_pages;
-	wb->npages = (uint64_t) s->buckets * s->bucket_pages;
+	wb->npages = (uint64_t)s->buckets * s->bucket_pages;
 	wb->log_block = s->log_block;
 	wb->log_records = log_capacity(s->log_block);
 	wb->log_pairs = (s->log_blocks - s->reject_blocks) / 2;
@@ -91,15 +84,15 @@ int wb_init(struct disk_group *g)
 
 		b->index = i;
 		b->data_offset = s->data_offset + i * s->bucket_bytes;
-		b->log_offset = b->data_offset + (uint64_t) s->bucket_pages * DG_BLOCK;
+		b->log_offset = b->data_offset + (uint64_t)s->bucket_pages * DG_BLOCK;
 	}
-	return block_map_init(&g->map, (uint32_t) wb->npages);
+	return block_map_init(&g->map, (uint32_t)wb->npages);
 }
 
 double wb_fill(const struct disk_group *g)
 {
-	return (double) atomic_load_explicit(&g->wb.used, memory_order_relaxed) /
-	       (double) g->wb.npages;
+	return (double)atomic_load_explicit(&g->wb.used, memory_order_relaxed) /
+	       (double)g->wb.npages;
 }
 
 /* wb.lock held */
@@ -108,13 +101,17 @@ static void close_locked(struct write_buffer *wb)
 	struct bucket *b = wb->current;
 
 	/* Pages that nobody will take count as used until the bucket is free. */
-	atomic_fetch_add_explicit(&wb->used, wb->bucket_pages - b->next, memory_order_relaxed);
+	atomic_store_explicit(&wb->used,
+			      atomic_load_explicit(&wb->used, memory_order_relaxed) +
+				      wb->bucket_pages - b->next,
+			      memory_order_relaxed);
 	b->state = BUCKET_CLOSED;
 	push(&wb->closed_tail, b);
 	wb->current = NULL;
 }
 
-/* Close the current bucket early. False when there is none or nothing is in it. Worker, or set-up. */
+/* Close the current bucket early. False when there is none or nothing is in it. Worker, or set-up.
+ */
 bool wb_close_current(struct disk_group *g)
 {
 	struct write_buffer *wb = &g->wb;
@@ -143,8 +140,10 @@ static struct bucket *bucket_for(struct disk_group *g, uint32_t n, uint32_t pair
 	struct write_buffer *wb = &g->wb;
 	struct bucket *b = wb->current;
 
-	if (b && (b->next + n > wb->bucket_pages ||
-		  b->log_used + b->log_credit + pairs > wb->log_pairs)) {
+	if (b &&
+	    (b->next + n > wb->bucket_pages ||
+	     b->log_used + (uint32_t)atomic_load_explicit(&b->open, memory_order_acquire) + pairs >
+		     wb->log_pairs)) {
 		close_locked(wb);
 		*closed = true;
 		b = NULL;
@@ -167,9 +166,9 @@ static struct bucket *bucket_for(struct disk_group *g, uint32_t n, uint32_t pair
 }
 
 /*
- * Give a request its pages and log credit and enter its blocks into the in-flight table, all or nothing.
- * Returns 0: start it; 1: earlier writes are in the way, the last of them hands it to its queue;
- * -EAGAIN: no room now.
+ * Give a request its pages and log credit and enter its blocks into the in-flight table, all or
+ * nothing. Returns 0: start it; 1: earlier writes are in the way, the last of them hands it to its
+ * queue; -EAGAIN: no room now.
  */
 int wb_admit(struct disk_group *g, struct request *req)
 {
@@ -179,7 +178,7 @@ int wb_admit(struct disk_group *g, struct request *req)
 	uint64_t vb = vblock(req->vol->info.id, req->first);
 	bool closed = false;
 	struct bucket *b;
-	uint64_t max, now_used;
+	uint64_t now_used;
 
 	/* One more than there are blocks, so that nobody starts it before all have been entered. */
 	atomic_store_explicit(&req->blocked, n + 1, memory_order_relaxed);
@@ -192,11 +191,12 @@ int wb_admit(struct disk_group *g, struct request *req)
 		return -EAGAIN;
 	}
 	req->bucket = b;
-	req->k = b->next;
+	req->place = b->place;
+	for (uint32_t i = 0; i < n; i++)
+		b->place = wb_next_place(wb, b, b->place);
 	req->credit = pairs;
 	b->next += n;
-	b->log_credit += pairs;
-	atomic_fetch_add_explicit(&b->outstanding, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&b->open, OPEN_REQUEST + pairs, memory_order_relaxed);
 	for (uint32_t i = 0; i < n; i++) {
 		struct inflight *f = &req->piece[i].in;
 		struct map_shard *s = map_shard(&g->map, vb + i);
@@ -207,26 +207,27 @@ int wb_admit(struct disk_group *g, struct request *req)
 		first += inflight_enter(s, f);
 		spin_unlock(&s->lock);
 	}
+	now_used = atomic_load_explicit(&wb->used, memory_order_relaxed) + n;
+	atomic_store_explicit(&wb->used, now_used, memory_order_relaxed);
+	if (now_used > atomic_load_explicit(&g->fill_max, memory_order_relaxed))
+		atomic_store_explicit(&g->fill_max, now_used, memory_order_relaxed);
 	spin_unlock(&wb->lock);
 
-	now_used = atomic_fetch_add_explicit(&wb->used, n, memory_order_relaxed) + n;
-	max = atomic_load_explicit(&g->fill_max, memory_order_relaxed);
-	while (now_used > max && !atomic_compare_exchange_weak_explicit(
-					 &g->fill_max, &max, now_used, memory_order_relaxed,
-					 memory_order_relaxed))
-		;
 	if (closed)
 		worker_kick(g);
-	if (first < n) {
-		req->overlapped = true;
-		req->wait_ns = queue_now(req->q);
-	}
-	return atomic_fetch_sub_explicit(&req->blocked, first + 1, memory_order_acq_rel) != first + 1;
+	/* Nothing in the way: nobody else knows of the request. */
+	if (first == n)
+		return 0;
+	req->overlapped = true;
+	req->wait_ns = queue_now(req->q);
+	return atomic_fetch_sub_explicit(&req->blocked, first + 1, memory_order_acq_rel) !=
+	       first + 1;
 }
 
 /*
- * Take @n fresh pairs of log blocks of @b, for records whose requests hold the credit. *first: the first
- * log block; slot A of pair i is first + i, slot B first + n + i, so that one write covers all As.
+ * Take @n fresh pairs of log blocks of @b, for records whose requests hold the credit. *first: the
+ * first log block; slot A of pair i is first + i, slot B first + n + i, so that one write covers
+ * all As.
  */
 int wb_log_pairs(struct disk_group *g, struct bucket *b, uint32_t n, uint32_t *first)
 {
@@ -245,8 +246,8 @@ int wb_log_pairs(struct disk_group *g, struct bucket *b, uint32_t n, uint32_t *f
 }
 
 /*
- * A request is over: publish it (res 0), or have it rejected when its bucket is sealed. Its blocks leave
- * the in-flight table, and who waited for them may go on.
+ * A request is over: publish it (res 0), or have it rejected when its bucket is sealed. Its blocks
+ * leave the in-flight table, and who waited for them may go on.
  */
 void wb_finish(struct disk_group *g, struct request *req)
 {
@@ -278,7 +279,7 @@ void wb_finish(struct disk_group *g, struct request *req)
 			queue_hand(next);
 	}
 	if (stale)
-		atomic_fetch_add_explicit(&wb->overwritten, stale, memory_order_relaxed);
+		count_add(&req->q->stats.overwritten, stale);
 
 	if (req->res && req->seq) {
 		/* A record of it may be on the device: it must never be believed. */
@@ -294,15 +295,14 @@ void wb_finish(struct disk_group *g, struct request *req)
 			spin_unlock(&wb->lock);
 		}
 	}
-	spin_lock(&wb->lock);
-	b->log_credit -= req->credit;
-	spin_unlock(&wb->lock);
-	if (atomic_fetch_sub_explicit(&b->outstanding, 1, memory_order_acq_rel) == 1 &&
+	if (atomic_fetch_sub_explicit(&b->open, OPEN_REQUEST + req->credit, memory_order_acq_rel) <
+		    2 * OPEN_REQUEST &&
 	    b->state == BUCKET_CLOSED)
 		worker_kick(g);
 }
 
-/* The bucket holds nothing any more and its new generation is on the device: writers may have it. */
+/* The bucket holds nothing any more and its new generation is on the device: writers may have it.
+ */
 void wb_make_free(struct disk_group *g, struct bucket *b)
 {
 	struct write_buffer *wb = &g->wb;
@@ -312,7 +312,7 @@ void wb_make_free(struct disk_group *g, struct bucket *b)
 	/* All of a bucket that is not free or current counts as used. */
 	if (b->state == BUCKET_SEALED)
 		atomic_fetch_sub_explicit(&wb->used, wb->bucket_pages, memory_order_relaxed);
-	b->next = b->log_used = b->log_credit = 0;
+	b->next = b->log_used = 0;
 	atomic_store(&b->live, 0);
 	b->state = BUCKET_FREE;
 	push(&wb->free_tail, b);
