@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The disk group through its public face, on memory devices and files that the test makes: whatever was
- * acknowledged last is what a read returns, while the buffer turns over, blocks overlap, are trimmed,
- * written in parts, and the group is closed and opened again.
+ * The disk group through its public face, on memory devices and files that the test makes: whatever
+ * was acknowledged last is what a read returns, while the buffer turns over, blocks overlap, are
+ * trimmed, written in parts, and the group is closed and opened again.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -60,9 +60,9 @@ static void fill(char *buf, const struct model *m, uint64_t sector, uint32_t n, 
 		uint64_t w[SECTOR / 8];
 
 		for (unsigned int k = 0; k < SECTOR / 8; k++)
-			w[k] = ((uint64_t) stamp << 32 ^ (sector + i)) + k * 0x9E3779B97F4A7C15ull +
-			       (uintptr_t) (m->sectors & 1);
-		memcpy(buf + (size_t) i * SECTOR, w, SECTOR);
+			w[k] = ((uint64_t)stamp << 32 ^ (sector + i)) + k * 0x9E3779B97F4A7C15ull +
+			       (uintptr_t)(m->sectors & 1);
+		memcpy(buf + (size_t)i * SECTOR, w, SECTOR);
 	}
 }
 
@@ -74,12 +74,12 @@ static void check(const struct slot *s)
 	assert_int_equal(s->io.res, 0);
 	for (uint32_t i = 0; i < s->io.len / SECTOR; i++) {
 		uint32_t stamp = s->m->stamp[sector + i];
-		const char *got = (const char *) s->io.buf + (size_t) i * SECTOR;
+		const char *got = (const char *)s->io.buf + (size_t)i * SECTOR;
 
 		fill(want, s->m, sector + i, 1, stamp);
 		if (memcmp(got, stamp ? want : zero, SECTOR))
 			fail_msg("sector %llu does not hold stamp %u",
-				 (unsigned long long) (sector + i), stamp);
+				 (unsigned long long)(sector + i), stamp);
 	}
 }
 
@@ -100,7 +100,8 @@ static bool overlaps(const struct bench *b, const struct model *m, uint64_t offs
 	for (unsigned int i = 0; i < DEPTH; i++) {
 		const struct slot *s = &b->slot[i];
 
-		if (s->busy && s->m == m && offset < s->io.offset + s->io.len && s->io.offset < offset + len)
+		if (s->busy && s->m == m && offset < s->io.offset + s->io.len &&
+		    s->io.offset < offset + len)
 			return true;
 	}
 	return false;
@@ -127,15 +128,15 @@ static void drain_queue(struct bench *b)
 			finish(done, dg_poll(b->q, 1, DEPTH, TIME_NEVER, done));
 }
 
-/* One random I/O. Bytes in flight are not touched twice, so that the model knows what must come back;
- * neighbours inside one 4 KiB block are fair game. */
+/* One random I/O. Bytes in flight are not touched twice, so that the model knows what must come
+ * back; neighbours inside one 4 KiB block are fair game. */
 static void random_io(struct bench *b, unsigned int max_sectors, bool trims)
 {
 	struct slot *s = free_slot(b);
 	struct model *m = &b->m[rnd(b) % 2];
-	uint32_t n = rnd(b) % 3 ? 8 : 1 + (uint32_t) (rnd(b) % max_sectors);
+	uint32_t n = rnd(b) % 3 ? 8 : 1 + (uint32_t)(rnd(b) % max_sectors);
 	uint64_t at = rnd(b) % (m->sectors - n);
-	unsigned int what = (unsigned int) (rnd(b) % 100);
+	unsigned int what = (unsigned int)(rnd(b) % 100);
 
 	if (n == 8)
 		at &= ~7ull;
@@ -145,9 +146,12 @@ static void random_io(struct bench *b, unsigned int max_sectors, bool trims)
 	s->io.vol = m->vol;
 	s->io.offset = at * SECTOR;
 	s->io.len = n * SECTOR;
-	s->io.buf = b->buf + (size_t) (s - b->slot) * (1u << 20);
+	s->io.buf = b->buf + (size_t)(s - b->slot) * (1u << 20);
 	s->io.user = s;
-	s->io.op = what < 50 ? DG_WRITE : what < 95 || !trims ? DG_READ : what < 98 ? DG_TRIM : DG_SYNC;
+	s->io.op = what < 50             ? DG_WRITE
+		   : what < 95 || !trims ? DG_READ
+		   : what < 98           ? DG_TRIM
+					 : DG_SYNC;
 	if (s->io.op == DG_WRITE) {
 		s->stamp = ++b->next_stamp;
 		fill(s->io.buf, m, at, n, s->stamp);
@@ -172,14 +176,15 @@ static void read_all(struct bench *b)
 	for (int v = 0; v < 2; v++)
 		for (uint64_t at = 0; at < b->m[v].sectors; at += 128) {
 			struct slot *s = free_slot(b);
-			uint32_t n = b->m[v].sectors - at < 128 ? (uint32_t) (b->m[v].sectors - at) : 128;
+			uint32_t n =
+				b->m[v].sectors - at < 128 ? (uint32_t)(b->m[v].sectors - at) : 128;
 
 			s->m = &b->m[v];
 			s->io.vol = b->m[v].vol;
 			s->io.op = DG_READ;
 			s->io.offset = at * SECTOR;
 			s->io.len = n * SECTOR;
-			s->io.buf = b->buf + (size_t) (s - b->slot) * (1u << 20);
+			s->io.buf = b->buf + (size_t)(s - b->slot) * (1u << 20);
 			s->io.user = s;
 			s->busy = true;
 			dg_submit(b->q, &s->io);
@@ -212,9 +217,9 @@ static void bench_init(struct bench *b, uint64_t size0, uint64_t size1, uint64_t
 {
 	memset(b, 0, sizeof(*b));
 	b->rng = seed * 0x9E3779B97F4A7C15ull;
-	b->buf = aligned_alloc(4096, (size_t) DEPTH << 20);
-	b->m[0].sectors = (uint32_t) (size0 / SECTOR);
-	b->m[1].sectors = (uint32_t) (size1 / SECTOR);
+	b->buf = aligned_alloc(4096, (size_t)DEPTH << 20);
+	b->m[0].sectors = (uint32_t)(size0 / SECTOR);
+	b->m[1].sectors = (uint32_t)(size1 / SECTOR);
 	for (int v = 0; v < 2; v++)
 		b->m[v].stamp = calloc(b->m[v].sectors, sizeof(uint32_t));
 	assert_non_null(b->buf);
@@ -249,7 +254,7 @@ static void run_memory(enum dg_page_allocation pages, uint64_t seed)
 	struct dg_stats st;
 	struct bench b;
 
-	print_message("seed %llu\n", (unsigned long long) seed);
+	print_message("seed %llu\n", (unsigned long long)seed);
 	memory_options(&o, pages);
 	bench_init(&b, 40u << 20, 24u << 20, seed);
 	bench_open(&b, &o, 40u << 20, 24u << 20);
@@ -267,13 +272,13 @@ static void run_memory(enum dg_page_allocation pages, uint64_t seed)
 
 static void memory_scattered(void **state)
 {
-	(void) state;
+	(void)state;
 	run_memory(DG_PAGES_SCATTERED, 1);
 }
 
 static void memory_contiguous(void **state)
 {
-	(void) state;
+	(void)state;
 	run_memory(DG_PAGES_CONTIGUOUS, 2);
 }
 
@@ -284,7 +289,7 @@ static void files_reopen(void **state)
 	struct dg_options o;
 	struct bench b;
 
-	(void) state;
+	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(cache, sizeof(cache), "%s/cache", dir);
 	snprintf(cap[0], sizeof(cap[0]), "%s/cap0", dir);
