@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CAPTION_WIDTH 112 /* characters that fit below a picture of 800 pixels */
+#define CAPTION_WIDTH 118 /* characters that fit below a picture of 800 pixels */
 
 #ifndef VSAN_PLOT_DIR_BUILD
 #define VSAN_PLOT_DIR_BUILD "plots"
@@ -111,9 +111,9 @@ void chart_write_string(struct chart *c, const char *s, unsigned int width)
 void chart_write_number(struct chart *c, double value)
 {
 	if (isfinite(value))
-		fprintf(c->data.f, ",%.8g", value);
+		fprintf(c->data.f, "\t%.8g", value);
 	else
-		fputs(",nan", c->data.f);
+		fputs("\tnan", c->data.f);
 }
 
 void chart_end_block(struct chart *c)
@@ -197,21 +197,19 @@ static int caption_workload(struct chart *c, const struct run_set *set)
 int chart_caption_runs(struct chart *c, const struct run_set *set)
 {
 	struct text_list seen = {0};
-	struct text line = {0}, models = {0};
+	struct text models = {0}, line = {0};
 	int ret = caption_workload(c, set);
 
-	for (size_t i = 0; i < set->nr && !ret; i++) {
-		text_free(&models);
-		workload_add_models(&set->runs[i], &models);
-		if (!models.len || text_list_has(&seen, models.s))
-			continue;
-		text_printf(&line, "%s%s", seen.nr ? "; " : "modelled drives: ", models.s);
-		ret = text_list_add(&seen, "%s", models.s);
-	}
+	for (size_t i = 0; i < set->nr; i++)
+		workload_add_models(&set->runs[i], &models, &seen);
+	if (models.len)
+		text_printf(&line, "modelled drives: %s", models.s);
+	if (!ret && (models.failed || line.failed))
+		ret = -ENOMEM;
 	if (!ret && line.len)
 		ret = chart_caption(c, line.s);
-	text_free(&models);
 	text_free(&line);
+	text_free(&models);
 	text_list_free(&seen);
 	return ret;
 }

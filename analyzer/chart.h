@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A picture made by gnuplot. Beside PICTURE.svg the analyzer writes PICTURE.dat, the data, and
- * PICTURE.gp, a complete script: plots/KIND.gp with a few variables on top, so that
- * `gnuplot PICTURE.gp` draws it again and a person can restyle it.
+ * A picture made by gnuplot. Beside PICTURE.svg the analyzer writes PICTURE.dat, the data (fields
+ * separated by tabs), and PICTURE.gp, a complete script: plots/KIND.gp with a few variables on top,
+ * so that `gnuplot PICTURE.gp` draws it again and a person can restyle it.
  *
  * Names from results are not to be trusted, and gnuplot runs commands that it finds in strings:
  * labels go into the data file only; what goes into the script are numbers and file names that
@@ -42,10 +42,10 @@ struct chart {
  */
 int chart_open(struct chart *c, enum chart_kind kind, const char *output, struct report *r);
 
-/* Write untrusted text as one CSV field that gnuplot takes as it is; cut at @width columns. */
+/* Write untrusted text as one field that gnuplot takes as it is; cut at @width columns. */
 void chart_write_string(struct chart *c, const char *s, unsigned int width);
 
-/* Write ",VALUE" as gnuplot reads it; "nan" when there is none. */
+/* Write a tab and a number as gnuplot reads it; "nan" when there is none. */
 void chart_write_number(struct chart *c, double value);
 
 /* End a block of data; blocks are what gnuplot calls index. */

@@ -20,12 +20,31 @@ static double iops_of(const struct run *run, int part, uint64_t *ios)
 /* "n = 1.23M", so that nobody mistakes a second's measurement for an hour's. */
 static void add_count(struct text *t, uint64_t n)
 {
-	if (n < 10000)
-		text_printf(t, "n = %llu", (unsigned long long)n);
-	else if (n < 10000000)
-		text_printf(t, "n = %.0fK", (double)n / 1e3);
+	static const char units[] = {'k', 'M', 'G'};
+	double v = (double)n;
+	int unit = -1;
+
+	while (v >= 999.5 && unit < 2) {
+		v /= 1000;
+		unit++;
+	}
+	if (unit < 0)
+		text_printf(t, "n = %.0f", v);
 	else
-		text_printf(t, "n = %.0fM", (double)n / 1e6);
+		text_printf(t, "n = %.3g%c", v, units[unit]);
+}
+
+/* Columns of the longest label: the script turns labels that would not fit side by side. */
+static unsigned int longest_label(const struct run_set *set)
+{
+	unsigned int longest = 10; /* of the count below it */
+
+	for (size_t i = 0; i < set->nr; i++) {
+		unsigned int width = text_width(set->runs[i].label);
+
+		longest = width > longest ? width : longest;
+	}
+	return longest < LABEL_WIDTH ? longest : LABEL_WIDTH;
 }
 
 int chart_bars(struct chart *c, const struct run_set *set, struct report *r)
@@ -51,12 +70,13 @@ int chart_bars(struct chart *c, const struct run_set *set, struct report *r)
 			chart_write_number(c, iops);
 		}
 		add_count(&count, ios);
-		fputc(',', c->data.f);
+		fputc('\t', c->data.f);
 		chart_write_string(c, count.s ? count.s : "", 0);
 		fputc('\n', c->data.f);
 		text_free(&count);
 	}
 	chart_set(c, "nr_runs", (double)set->nr);
+	chart_set(c, "label_width", longest_label(set));
 	chart_set(c, "has_read", any[0]);
 	chart_set(c, "has_write", any[1]);
 	/* A total that only repeats the reads or the writes is left out. */

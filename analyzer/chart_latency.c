@@ -29,7 +29,7 @@ static void write_curve(struct chart *c, const char *label, const struct latency
 	text_add_number(&head, (double)b->count, 0);
 	text_add(&head, ")");
 	chart_write_string(c, head.s ? head.s : "", 0);
-	fputs(",us,percent\n", c->data.f);
+	fputs("\tus\tpercent\n", c->data.f);
 	text_free(&head);
 	for (int i = 0;; i++) {
 		double x = FIRST_X * pow(10, (double)i / STEPS);

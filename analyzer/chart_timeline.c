@@ -24,8 +24,10 @@
 /* Read, write, trim. */
 #define NR_LINES 3
 
+/* The steps of the lines begin at @origin_msec, where the first job does, so that none is half. */
 struct iops {
 	struct rate_series lines[NR_LINES];
+	double origin_msec, end_msec;
 };
 
 static void iops_free(struct iops *s)
@@ -35,7 +37,7 @@ static void iops_free(struct iops *s)
 }
 
 /* When the job of a log began, on the clock of the run's chart. */
-static double job_offset(struct run *run, unsigned int number)
+static double job_offset(const struct run *run, unsigned int number)
 {
 	double first = INFINITY;
 
@@ -66,12 +68,13 @@ static int add_row(const struct fio_log_row *row, void *data)
 {
 	struct log_sum *sum = data;
 	double time = row->time_msec, window = sum->layout->window_msec;
-	double from, to = time + sum->offset;
+	double from, to = time + sum->offset - sum->iops->origin_msec;
 	struct rate_series *line;
 
 	if (row->direction >= NR_LINES)
 		return 0;
 	line = &sum->iops->lines[row->direction];
+	sum->iops->end_msec = fmax(sum->iops->end_msec, to);
 	if (sum->layout->per_io)
 		return rate_series_add(line, to, to + 1, 1000);
 	/* Windows jitter; one that is much longer than usual follows a gap without I/O. */
@@ -79,7 +82,20 @@ static int add_row(const struct fio_log_row *row, void *data)
 	if (sum->last[row->direction] < time && time - sum->last[row->direction] < 1.5 * window)
 		from = sum->last[row->direction];
 	sum->last[row->direction] = time;
-	return rate_series_add(line, fmax(from, 0) + sum->offset, to, row->value);
+	from = fmax(from, sum->layout->first_msec - window);
+	return rate_series_add(line, from + sum->offset - sum->iops->origin_msec, to, row->value);
+}
+
+/* What to add to a log's times to have them on the chart's clock. */
+static double log_offset(const struct run *run, const struct run_log *log,
+			 const struct fio_log_layout *layout)
+{
+	double offset = job_offset(run, log->number);
+
+	/* log_unix_epoch=1: absolute times; the first window begins when the job does. */
+	if (layout->first_msec > 1e11)
+		offset -= layout->first_msec - layout->window_msec;
+	return offset;
 }
 
 static int add_log(struct run *run, const struct run_log *log, const struct fio_log_layout *layout,
@@ -88,10 +104,7 @@ static int add_log(struct run *run, const struct run_log *log, const struct fio_
 	struct log_sum sum = {.iops = iops, .layout = layout};
 	int ret;
 
-	sum.offset = job_offset(run, log->number);
-	/* log_unix_epoch=1: absolute times; the first window begins when the job does. */
-	if (layout->first_msec > 1e11)
-		sum.offset -= layout->first_msec - layout->window_msec;
+	sum.offset = log_offset(run, log, layout);
 	for (int d = 0; d < 4; d++)
 		sum.last[d] = -INFINITY;
 	ret = fio_log_stream(log->path, layout, add_row, &sum, &run->warnings, r);
@@ -120,6 +133,7 @@ static void get_hint(const struct run *run, struct fio_log_hint *hint)
 static int sum_logs(struct run *run, struct iops *iops, double *step, bool *found, struct report *r)
 {
 	struct fio_log_layout *layouts = calloc(run->nr_logs + 1, sizeof(*layouts));
+	double start = INFINITY;
 	struct fio_log_hint hint;
 	int ret = layouts ? 0 : report(r, -ENOMEM, "no memory for the chart");
 
@@ -132,10 +146,12 @@ static int sum_logs(struct run *run, struct iops *iops, double *step, bool *foun
 		ret = fio_log_detect(run->logs[i].path, &hint, &layouts[i], r);
 		if (ret || layouts[i].empty)
 			continue;
+		start = fmin(start, job_offset(run, run->logs[i].number));
 		*found = true;
 		*step = fmax(*step, layouts[i].window_msec);
 	}
 	*step = fmax(*step > 0 ? *step : 1000, 10);
+	iops->origin_msec = isfinite(start) ? start : 0;
 	for (int d = 0; d < NR_LINES; d++)
 		iops->lines[d].step_msec = *step;
 	for (size_t i = 0; i < run->nr_logs && !ret; i++)
@@ -171,37 +187,40 @@ static int sum_samples(const struct run *run, struct iops *iops, double *step, s
 			for (int d = 0; d < 2 && !ret; d++)
 				ret = rate_series_add(&iops->lines[d], last, s->time_msec,
 						      s->iops[d]);
+			iops->end_msec = fmax(iops->end_msec, s->time_msec);
 			last = s->time_msec;
 		}
 	}
 	return ret ? report(r, ret, "%s: the engine's log spans too long", run->path) : 0;
 }
 
-/* Mean rate of @n steps from @first. */
-static double mean_rate(const struct rate_series *s, size_t first, size_t n)
+/* Mean rate over [@from, @to) ms of the series, both being ends of steps or the series' own end. */
+static double mean_rate(const struct rate_series *s, double from, double to)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < n; i++)
-		sum += rate_series_at(s, first + i);
-	return sum / (double)n;
+	for (size_t i = (size_t)(from / s->step_msec + 0.5); (double)i * s->step_msec < to; i++)
+		sum += rate_series_at(s, i) * s->step_msec;
+	return sum / (to - from);
 }
 
 static void write_iops(struct chart *c, const char *label, const struct iops *iops, double step)
 {
-	size_t nr = 0, group;
+	double wide = step * fmax(1, ceil(iops->end_msec / step / POINTS_MAX));
+	double from = 0;
 
-	for (int d = 0; d < NR_LINES; d++)
-		nr = iops->lines[d].nr > nr ? iops->lines[d].nr : nr;
-	group = (nr + POINTS_MAX - 1) / POINTS_MAX;
 	chart_write_string(c, label, LABEL_WIDTH);
-	fputs(",total,read,write\n", c->data.f);
-	for (size_t i = 0; i + group <= nr && group; i += group) {
-		double read = mean_rate(&iops->lines[0], i, group);
-		double write = mean_rate(&iops->lines[1], i, group);
+	fputs("\ttotal\tread\twrite\n", c->data.f);
+	/* The last step is as long as there is something in it, and left out if that is not much.
+	 */
+	for (; from + wide / 2 <= iops->end_msec; from += wide) {
+		double to = fmin(from + wide, iops->end_msec);
+		double read = mean_rate(&iops->lines[0], from, to);
+		double write = mean_rate(&iops->lines[1], from, to);
+		double trim = mean_rate(&iops->lines[2], from, to);
 
-		fprintf(c->data.f, "%.8g", ((double)i + (double)group / 2) * step / 1000);
-		chart_write_number(c, read + write + mean_rate(&iops->lines[2], i, group));
+		fprintf(c->data.f, "%.8g", (iops->origin_msec + (from + to) / 2) / 1000);
+		chart_write_number(c, read + write + trim);
 		chart_write_number(c, read);
 		chart_write_number(c, write);
 		fputc('\n', c->data.f);
@@ -215,7 +234,7 @@ static void write_samples(struct chart *c, const char *label, const struct vsan_
 	size_t group = (g->nr_samples + POINTS_MAX - 1) / POINTS_MAX;
 
 	chart_write_string(c, label, LABEL_WIDTH);
-	fputs(",fill,destage,congestion\n", c->data.f);
+	fputs("\tfill\tdestage\tcongestion\n", c->data.f);
 	for (size_t i = 0; i + group <= g->nr_samples && group; i += group) {
 		double fill = 0, destage = 0, congestion = 0;
 
@@ -250,7 +269,7 @@ static int read_runs(struct timeline *t, struct run_set *set, struct report *r)
 
 		if (!ret && !found) {
 			ret = sum_samples(run, &t->iops[i], &t->steps[i], r);
-			if (!ret && !t->iops[i].lines[0].nr && !t->iops[i].lines[1].nr)
+			if (!ret && t->iops[i].end_msec <= 0)
 				ret = report(r, -ENOENT,
 					     "%s: no time series belong to it; run fio with "
 					     "write_iops_log=PREFIX and log_avg_msec=500",
@@ -262,9 +281,7 @@ static int read_runs(struct timeline *t, struct run_set *set, struct report *r)
 		if (ret)
 			return ret;
 		t->longest_step = fmax(t->longest_step, t->steps[i]);
-		for (int d = 0; d < NR_LINES; d++)
-			t->end_msec =
-				fmax(t->end_msec, (double)t->iops[i].lines[d].nr * t->steps[i]);
+		t->end_msec = fmax(t->end_msec, t->iops[i].origin_msec + t->iops[i].end_msec);
 	}
 	return 0;
 }
@@ -282,7 +299,7 @@ static int add_captions(struct chart *c, const struct timeline *t, const struct 
 	for (size_t i = 0; i < set->nr; i++) {
 		for (size_t k = 0; k < set->runs[i].nr_groups; k++) {
 			if (isfinite(set->runs[i].groups[k].first_full_msec)) {
-				text_add(&line, " Vertical lines: the write buffer is full for the "
+				text_add(&line, " Dotted: the write buffer is full for the "
 						"first time.");
 				i = set->nr - 1;
 				break;
@@ -325,18 +342,36 @@ static unsigned int write_groups(struct chart *c, const struct run_set *set, str
 	return nr;
 }
 
+static bool has_groups(const struct run_set *set)
+{
+	for (size_t i = 0; i < set->nr; i++)
+		for (size_t k = 0; k < set->runs[i].nr_groups; k++)
+			if (set->runs[i].groups[k].nr_samples)
+				return true;
+	return false;
+}
+
 static int write_all(struct chart *c, const struct timeline *t, const struct run_set *set,
 		     struct report *r)
 {
-	struct text owners = {0}, full = {0};
+	struct text owners = {0}, full = {0}, title = {0};
 	double end = t->end_msec;
 	unsigned int nr_groups;
 
 	if (add_captions(c, t, set))
 		return report(r, -ENOMEM, "no memory for the chart");
-	chart_write_texts(c, "IOPS and the write buffer over time");
+	text_add(&title,
+		 has_groups(set) ? "IOPS and the write buffer over time" : "IOPS over time");
+	if (set->nr == 1) {
+		text_add(&title, ": ");
+		text_add_clean(&title, set->runs[0].label, 40);
+	}
+	chart_write_texts(c, title.s ? title.s : "");
+	text_free(&title);
+	/* One run alone is drawn with its reads and writes, so its own line needs a name. */
 	for (size_t i = 0; i < set->nr; i++)
-		write_iops(c, set->runs[i].label, &t->iops[i], t->steps[i]);
+		write_iops(c, set->nr == 1 ? "total" : set->runs[i].label, &t->iops[i],
+			   t->steps[i]);
 	nr_groups = write_groups(c, set, &owners, &full);
 	chart_set(c, "nr_runs", (double)set->nr);
 	chart_set(c, "nr_groups", nr_groups);

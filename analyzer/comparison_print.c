@@ -139,7 +139,7 @@ static int print_models(const struct comparison *c, FILE *f)
 		struct text label = {0}, models = {0};
 		bool failed;
 
-		workload_add_models(&c->set->runs[i], &models);
+		workload_add_models(&c->set->runs[i], &models, NULL);
 		text_add_clean(&label, c->set->runs[i].label, 40);
 		failed = models.failed || label.failed;
 		if (models.len && !failed)

@@ -27,11 +27,11 @@ static void add_workload(const struct workload *w, struct text *t)
 static void add_buffer(const struct vsan_group *g, struct text *t)
 {
 	if (isfinite(g->fill_start_pct))
-		text_printf(t, "; write buffer %.3g%% full at start", g->fill_start_pct);
+		text_printf(t, "%.3g%% full at start", g->fill_start_pct);
 	if (isfinite(g->fill_max_pct))
-		text_printf(t, ", %.3g%% at most", g->fill_max_pct);
+		text_printf(t, "%s%.3g%% at most", t->len ? ", " : "", g->fill_max_pct);
 	if (isfinite(g->first_full_msec)) {
-		text_add(t, ", first full at ");
+		text_add(t, t->len ? ", first full at " : "first full at ");
 		add_seconds(t, g->first_full_msec);
 	}
 }
@@ -39,6 +39,26 @@ static void add_buffer(const struct vsan_group *g, struct text *t)
 static void line(FILE *f, unsigned int indent, const char *name, const struct text *t)
 {
 	fprintf(f, "%*s%-9s %s\n", (int)indent, "", name, t->s ? t->s : "");
+}
+
+/* @t is room to work in. */
+static void print_group(const struct run *run, const struct vsan_group *g, FILE *f,
+			unsigned int indent, struct text *t)
+{
+	static const char *const roles[] = {"cache", "capacity"};
+
+	if (run->nr_groups > 1)
+		fprintf(f, "%*sgroup %u\n", (int)indent, "", g->number);
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+		text_free(t);
+		workload_add_drives(g, roles[i], t);
+		if (t->len)
+			line(f, indent, roles[i], t);
+	}
+	text_free(t);
+	add_buffer(g, t);
+	if (t->len)
+		line(f, indent, "buffer", t);
 }
 
 int facts_print(const struct run *run, FILE *f, unsigned int indent)
@@ -65,16 +85,8 @@ int facts_print(const struct run *run, FILE *f, unsigned int indent)
 		text_add(&t, w.engine.s);
 		line(f, indent, "engine", &t);
 	}
-	for (size_t i = 0; i < run->nr_groups; i++) {
-		if (!run->groups[i].nr_devices)
-			continue;
-		text_free(&t);
-		if (run->nr_groups > 1)
-			text_printf(&t, "group %u: ", run->groups[i].number);
-		workload_add_drives(&run->groups[i], &t);
-		add_buffer(&run->groups[i], &t);
-		line(f, indent, "drives", &t);
-	}
+	for (size_t i = 0; i < run->nr_groups; i++)
+		print_group(run, &run->groups[i], f, indent, &t);
 	ret = t.failed ? -ENOMEM : 0;
 out:
 	text_free(&t);

@@ -144,7 +144,7 @@ static int print_run_table(const struct run *run, struct notes *notes, FILE *f)
 	for (size_t i = 0; i < doubts.nr; i++)
 		fprintf(f, "  warning: %s\n", doubts.items[i]);
 	text_free(&line);
-	workload_add_models(run, &line);
+	workload_add_models(run, &line, NULL);
 	if (line.len)
 		fprintf(f, "  note: modelled drives: %s\n", line.s);
 	text_free(&line);

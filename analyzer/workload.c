@@ -265,30 +265,44 @@ static void add_drive(const struct vsan_device *d, struct text *t)
 	}
 }
 
-void workload_add_drives(const struct vsan_group *g, struct text *t)
+void workload_add_drives(const struct vsan_group *g, const char *role, struct text *t)
 {
+	bool any = false;
+
 	for (size_t i = 0; i < g->nr_devices;) {
 		const struct vsan_device *d = &g->devices[i];
 		size_t n = 1;
 
 		while (i + n < g->nr_devices && same_drive(d, &g->devices[i + n]))
 			n++;
-		if (i)
-			text_add(t, ", ");
-		text_add_clean(t, text_or(d->role, "device"), 24);
-		text_add(t, " ");
+		i += n;
+		if (strcmp(text_or(d->role, ""), role))
+			continue;
+		text_add(t, any ? ", " : "");
 		if (n > 1)
 			text_printf(t, "%zu x ", n);
 		add_drive(d, t);
-		i += n;
+		any = true;
 	}
 }
 
-void workload_add_models(const struct run *run, struct text *t)
+/* "TITLE (condition, certainty)". */
+static void add_model(const struct vsan_device *d, struct text *t)
 {
-	struct text_list seen = {0};
+	text_add_clean(t, text_or(d->title, text_or(d->name, "?")), 60);
+	text_add(t, " (");
+	text_add_clean(t, text_or(d->condition, "condition unknown"), 24);
+	text_add(t, ", ");
+	text_add_clean(t, text_or(d->certainty, "certainty unknown"), 24);
+	text_add(t, ")");
+}
+
+void workload_add_models(const struct run *run, struct text *t, struct text_list *seen)
+{
+	struct text_list own = {0};
 	struct text one = {0};
 
+	seen = seen ? seen : &own;
 	for (size_t i = 0; i < run->nr_groups; i++) {
 		for (size_t k = 0; k < run->groups[i].nr_devices; k++) {
 			const struct vsan_device *d = &run->groups[i].devices[k];
@@ -296,19 +310,14 @@ void workload_add_models(const struct run *run, struct text *t)
 			if (!d->kind || strcmp(d->kind, "modelled"))
 				continue;
 			text_free(&one);
-			text_add_clean(&one, text_or(d->title, text_or(d->name, "?")), 60);
-			text_add(&one, " (");
-			text_add_clean(&one, text_or(d->condition, "condition unknown"), 24);
-			text_add(&one, ", ");
-			text_add_clean(&one, text_or(d->certainty, "certainty unknown"), 24);
-			text_add(&one, ")");
-			if (!one.s || text_list_has(&seen, one.s))
+			add_model(d, &one);
+			if (!one.s || text_list_has(seen, one.s))
 				continue;
-			text_printf(t, "%s%s", seen.nr ? ", " : "", one.s);
-			if (text_list_add(&seen, "%s", one.s))
+			text_printf(t, "%s%s", t->len ? ", " : "", one.s);
+			if (text_list_add(seen, "%s", one.s))
 				t->failed = true;
 		}
 	}
 	text_free(&one);
-	text_list_free(&seen);
+	text_list_free(&own);
 }

@@ -26,12 +26,13 @@ struct workload {
 int workload_derive(const struct run *run, struct workload *w);
 void workload_free(struct workload *w);
 
-/*
- * Append the drives of a group: "cache NAME (steady, recalled; modelled), capacity 3 x NAME (...)".
- */
-void workload_add_drives(const struct vsan_group *g, struct text *t);
+/* Append the drives of a group that have that role: "3 x NAME (steady, recalled; modelled)". */
+void workload_add_drives(const struct vsan_group *g, const char *role, struct text *t);
 
-/* Append "NAME (condition, certainty)" of each different modelled drive of the run, or nothing. */
-void workload_add_models(const struct run *run, struct text *t);
+/*
+ * Append "NAME (condition, certainty)" of each modelled drive of the run that is not in @seen yet,
+ * which may be NULL; then it is.
+ */
+void workload_add_models(const struct run *run, struct text *t, struct text_list *seen);
 
 #endif

@@ -2,11 +2,15 @@
 #
 # IOPS of each run: read, write and total beside each other.
 #
-# Variables set on top: data, format, picture, nr_captions, nr_runs, has_read, has_write, has_total.
+# Variables set on top: data, format, picture, nr_captions, nr_runs, label_width (the
+# longest), has_read, has_write, has_total.
 # Blocks of the data: 0 the title and the captions, 1 per run: label, read, write, total, count.
 # All text comes from the data file and is never part of a command.
 
-height = 430 + 14 * nr_captions
+# Labels that do not fit beside each other are turned.
+turned = nr_runs * (label_width + 1) > 115
+below = turned ? 34 + 6.6 * label_width : 62
+height = 430 + 14 * nr_captions + below - 62
 scale = format eq 'png' ? 2 : 1
 if (format eq 'png') {
 	set terminal pngcairo noenhanced font 'DejaVu Sans,10' fontscale scale linewidth scale \
@@ -16,7 +20,7 @@ if (format eq 'png') {
 }
 set output picture
 set encoding utf8
-set datafile separator ','
+set datafile separator tab
 set datafile missing 'nan'
 set datafile commentschars ''
 
@@ -33,7 +37,7 @@ do for [i=1:nr_captions] {
 	set label i + 1 texts[i + 1] noenhanced font ',9' textcolor rgb '#555555' \
 		at screen 0.02, screen bottom(14 * (nr_captions - i) + 12)
 }
-set bmargin at screen bottom(14 * nr_captions + 62)
+set bmargin at screen bottom(14 * nr_captions + below)
 set tmargin at screen 1 - bottom(62)
 set lmargin at screen 0.11
 set rmargin at screen 0.98
@@ -51,6 +55,9 @@ set yrange [0:*]
 set offsets 0, 0, graph 0.12, 0
 set xrange [-0.6:nr_runs - 0.4]
 set xtics noenhanced scale 0
+if (turned) {
+	set xtics rotate by 90 right
+}
 
 groups = has_read + has_write + has_total
 gap = 0.8 / groups

@@ -17,7 +17,7 @@ if (format eq 'png') {
 }
 set output picture
 set encoding utf8
-set datafile separator ','
+set datafile separator tab
 set datafile missing 'nan'
 set datafile commentschars ''
 
@@ -48,9 +48,8 @@ set logscale x 10
 set logscale y 10
 set xrange [2:1e5]
 set xtics ('50%%' 2, '90%%' 10, '99%%' 100, '99.9%%' 1000, '99.99%%' 10000, '99.999%%' 100000) \
-	font ',9'
+	font ',8'
 unset mxtics
-set format y '%g'
 set xlabel 'percentile'
 set key top left noenhanced samplen 2 reverse Left opaque font ',9'
 
@@ -62,7 +61,21 @@ do for [i=1:nr_read + nr_write] {
 	low = STATS_min < low && STATS_min > 0 ? STATS_min : low
 	high = STATS_max > high ? STATS_max : high
 }
-set yrange [low / 1.4:high * 4]
+low = low / 1.4
+# Room for the key.
+high = high * 4.0 * 1.35 ** (nr_read + nr_write > 6 ? (nr_read + nr_write) / 2 - 3 : 0)
+set yrange [low:high]
+
+# Ticks with their unit; between the powers of ten only where there are few of those.
+text(v) = v < 1e3 ? sprintf('%g µs', v) : v < 1e6 ? sprintf('%g ms', v / 1e3) : \
+	sprintf('%g s', v / 1e6)
+set ytics (text(1.0) 1.0)
+do for [e=-3:8] {
+	do for [m in high / low < 100 ? '1 2 5' : '1'] {
+		tick = int(m) * 10.0 ** e
+		set ytics add (text(tick) tick)
+	}
+}
 
 halves = (nr_read > 0) + (nr_write > 0)
 set bmargin at screen bottom(14 * nr_captions + 62)
@@ -70,9 +83,9 @@ set tmargin at screen 1 - bottom(62)
 set multiplot
 half = 0
 if (nr_read > 0) {
-	set lmargin at screen 0.10
-	set rmargin at screen halves == 2 ? 0.52 : 0.97
-	set ylabel 'completion latency (µs)'
+	set lmargin at screen 0.115
+	set rmargin at screen halves == 2 ? 0.51 : 0.95
+	set ylabel 'completion latency'
 	set title 'read' offset 0, -0.5
 	plot for [i=1:nr_read] data index i using 1:2 with lines linewidth 2 \
 		linecolor rgb color(int(word(runs_read, i))) \
@@ -81,12 +94,19 @@ if (nr_read > 0) {
 	half = 1
 }
 if (nr_write > 0) {
-	set lmargin at screen half ? 0.57 : 0.10
-	set rmargin at screen 0.97
+	set lmargin at screen half ? 0.56 : 0.115
+	set rmargin at screen 0.95
 	if (half) {
 		unset ylabel
+		set format y ''
+		set ytics add ('' 1.0)
+		do for [e=-3:8] {
+			do for [m in high / low < 100 ? '1 2 5' : '1'] {
+				set ytics add ('' int(m) * 10.0 ** e)
+			}
+		}
 	} else {
-		set ylabel 'completion latency (µs)'
+		set ylabel 'completion latency'
 	}
 	set title 'write' offset 0, -0.5
 	plot for [i=1:nr_write] data index nr_read + i using 1:2 with lines linewidth 2 \

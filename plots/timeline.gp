@@ -16,7 +16,7 @@ top = 52 + 18 * key_rows
 first_height = nr_groups > 0 ? 250 : 330
 other_height = 108
 gap = 16
-height = top + first_height + (panels - 1) * (other_height + gap) + 54 + 14 * nr_captions
+height = top + first_height + (panels - 1) * (other_height + gap) + 60 + 14 * nr_captions
 scale = format eq 'png' ? 2 : 1
 if (format eq 'png') {
 	set terminal pngcairo noenhanced font 'DejaVu Sans,10' fontscale scale linewidth scale \
@@ -26,7 +26,7 @@ if (format eq 'png') {
 }
 set output picture
 set encoding utf8
-set datafile separator ','
+set datafile separator tab
 set datafile missing 'nan'
 set datafile commentschars ''
 
@@ -60,7 +60,7 @@ set border 3 linecolor rgb '#888888'
 set grid xtics ytics linecolor rgb '#dddddd' linetype 1
 set tics nomirror textcolor rgb '#000000'
 set xrange [0:end_seconds]
-set lmargin at screen 0.11
+set lmargin at screen 0.125
 set rmargin at screen 0.97
 set key at screen 0.97, screen 1 - bottom(44) right top horizontal noenhanced samplen 2 \
 	maxrows key_rows font ',10'
@@ -74,6 +74,14 @@ do for [i=1:nr_groups] {
 	}
 }
 
+# About three ticks of a round number.
+step(v) = v > 0 ? nice(v / 3.0, 10.0 ** floor(log10(v / 3.0))) : 1
+nice(v, ten) = v < 1.5 * ten ? ten : v < 3.5 * ten ? 2 * ten : v < 7.5 * ten ? 5 * ten : 10 * ten
+destaged = 0
+do for [i=nr_runs + 1:nr_runs + nr_groups] {
+	stats data index i every ::1 using 3 nooutput
+	destaged = STATS_max > destaged ? STATS_max : destaged
+}
 highest = 0
 do for [i=1:nr_runs] {
 	stats data index i every ::1 using 2 nooutput
@@ -86,7 +94,7 @@ set multiplot
 set tmargin at screen upper(0)
 set bmargin at screen lower(0)
 set yrange [0:*]
-set ylabel unit_name offset 1, 0
+set ylabel unit_name
 if (panels == 1) {
 	set xlabel 'time (s)'
 } else {
@@ -111,15 +119,15 @@ if (panels > 1) {
 	set bmargin at screen lower(1)
 	set yrange [0:100]
 	set ytics 25
-	set ylabel "write buffer\nfill (%%)" offset 1, 0
+	set ylabel "write buffer\nfill (%)"
 	plot for [i=1:nr_groups] data index nr_runs + i every ::1 using 1:2 with lines linewidth 2 \
 		linecolor rgb color(owner(i)) dashtype repeats(i)
 
 	set tmargin at screen upper(2)
 	set bmargin at screen lower(2)
 	set yrange [0:*]
-	set ytics autofreq
-	set ylabel "destage\n(MB/s)" offset 1, 0
+	set ytics step(destaged)
+	set ylabel "destage\n(MB/s)"
 	plot for [i=1:nr_groups] data index nr_runs + i every ::1 using 1:3 with lines linewidth 2 \
 		linecolor rgb color(owner(i)) dashtype repeats(i)
 
@@ -127,7 +135,7 @@ if (panels > 1) {
 	set bmargin at screen lower(3)
 	set yrange [0:255]
 	set ytics (0, 64, 128, 192, 255)
-	set ylabel "congestion\n(0 to 255)" offset 1, 0
+	set ylabel "congestion\n(0 to 255)"
 	set format x '%g'
 	set xlabel 'time (s)'
 	plot for [i=1:nr_groups] data index nr_runs + i every ::1 using 1:4 with lines linewidth 2 \
