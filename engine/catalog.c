@@ -191,6 +191,7 @@ static int grow(struct disk_group *g, struct dg_volume *v, uint64_t size, struct
 				goto no;
 		promise(g, v, old);
 		v->info.size = size;
+		v->durable = false; /* the catalog must know before the first record beyond its size */
 		return 0;
 	}
 no:
