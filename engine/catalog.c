@@ -308,6 +308,12 @@ uint64_t dg_volume_size(const struct dg_volume *v)
 	return v->asked;
 }
 
+const struct dg_volume *disk_group_next_volume(const struct disk_group *g,
+					       const struct dg_volume *v)
+{
+	return v ? v->next : g->volumes;
+}
+
 const char *dg_volume_name(const struct dg_volume *v)
 {
 	return v->info.name;

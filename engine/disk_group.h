@@ -96,6 +96,9 @@ int disk_group_volume(struct disk_group *g, const char *name, uint64_t size, str
 uint64_t dg_volume_size(const struct dg_volume *v); /* bytes, as asked for */
 const char *dg_volume_name(const struct dg_volume *v);
 
+/* The volume after @v in the order of creation, the first for NULL; NULL at the end. */
+const struct dg_volume *disk_group_next_volume(const struct disk_group *g, const struct dg_volume *v);
+
 /*
  * Prepare files, format or load or recover, mark the group in use (if @writing), start the worker.
  * Idempotent: every job calls it; @writing may come later. May take long (progress on a terminal). Any
