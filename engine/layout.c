@@ -23,7 +23,7 @@ static uint64_t round_up(uint64_t x, uint64_t to)
 
 static uint64_t bucket_log_bytes(uint64_t pages, uint32_t log_block)
 {
-	uint64_t pairs = (uint64_t)((double)pages * DG_BLOCK * LOG_SHARE) / (2 * log_block);
+	uint64_t pairs = (uint64_t)((double)pages * DG_BLOCK * LOG_SHARE) / (2ull * log_block);
 
 	if (pairs < LOG_MIN_PAIRS)
 		pairs = LOG_MIN_PAIRS;
@@ -33,6 +33,23 @@ static uint64_t bucket_log_bytes(uint64_t pages, uint32_t log_block)
 static uint64_t bucket_bytes(uint64_t pages, uint32_t log_block)
 {
 	return pages * DG_BLOCK + bucket_log_bytes(pages, log_block);
+}
+
+static int check_capacity(const struct disk_group *g, struct report *r)
+{
+	for (unsigned int i = 0; i < g->ncap; i++) {
+		const struct device *dev = g->cap[i].dev;
+		uint32_t nextents, ntable;
+
+		extents_table_bytes(dev->size, &nextents, &ntable);
+		if (!nextents)
+			return report(
+				r, -EINVAL,
+				"capacity_devices: %s: %llu bytes are too small; at least 2 MiB "
+				"are needed (capacity_size)",
+				dev->name, (unsigned long long)dev->size);
+	}
+	return 0;
 }
 
 /* Geometry of a new group on the opened devices. -EINVAL with what to change when it cannot be. */
@@ -52,6 +69,8 @@ int layout_plan(struct disk_group *g, struct report *r)
 		FMT_CATALOG_OFFSET + (uint64_t)s->catalog_slots * 2 * FMT_META_BLOCK, DG_BLOCK);
 	s->seed = o->drive_seed;
 	s->next_seq = 1;
+	if (check_capacity(g, r))
+		return -EINVAL;
 
 	wb = o->write_buffer_size ? o->write_buffer_size : DG_WB_MAX;
 	if (o->write_buffer_pct > 0)
@@ -67,7 +86,7 @@ int layout_plan(struct disk_group *g, struct report *r)
 	usable = (size - s->data_offset) / s->buckets;
 	pages = wb / DG_BLOCK / s->buckets;
 	while (pages > MIN_BUCKET_PAGES && bucket_bytes(pages, s->log_block) > usable)
-		pages -= 1 + (bucket_bytes(pages, s->log_block) - usable) / (2 * DG_BLOCK);
+		pages -= 1 + (bucket_bytes(pages, s->log_block) - usable) / (2ull * DG_BLOCK);
 	if (pages < MIN_BUCKET_PAGES)
 		return report(
 			r, -EINVAL,
