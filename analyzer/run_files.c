@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Errors and progress may stand before the JSON; more than this is not looked through. */
-#define PROBE_BYTES (256 * 1024)
+#define PROBE_BYTES ((size_t)256 * 1024)
 
 static bool has_suffix(const char *s, const char *suffix)
 {

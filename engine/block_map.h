@@ -16,18 +16,18 @@
 
 #include "spin.h"
 
-#define PAGE_NONE   UINT32_MAX
-#define MAP_SHARDS  1024u
+#define PAGE_NONE    UINT32_MAX
+#define MAP_SHARDS   1024u
 #define PAGE_TRIMMED 1u /* flag in the key: the block reads as zeros, the page holds nothing */
 
 /* Block of a volume as one number: volume id (16 bits), 4 KiB block (40 bits). Never 0. */
 static inline uint64_t vblock(uint32_t volume, uint64_t block)
 {
-	return (uint64_t) volume << 40 | block;
+	return (uint64_t)volume << 40 | block;
 }
 static inline uint32_t vblock_volume(uint64_t vb)
 {
-	return (uint32_t) (vb >> 40);
+	return (uint32_t)(vb >> 40);
 }
 static inline uint64_t vblock_block(uint64_t vb)
 {
@@ -37,8 +37,8 @@ static inline uint64_t vblock_block(uint64_t vb)
 /* One page of the buffer. key 0: holds no current version of anything (free, in flight, or stale). */
 struct page {
 	_Atomic uint64_t key; /* vblock << 8 | flags; the elevator peeks without the lock */
-	uint32_t crc;	      /* CRC32C of the page's bytes */
-	uint32_t next;	      /* chain: page index, PAGE_NONE at the end */
+	uint32_t crc;         /* CRC32C of the page's bytes */
+	uint32_t next;        /* chain: page index, PAGE_NONE at the end */
 };
 
 struct request;

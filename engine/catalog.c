@@ -12,7 +12,7 @@
 
 #include "group.h"
 
-#define COMPONENT_MAX (255u * 1024) /* extents: 255 GB (reference: vSAN maximums) */
+#define COMPONENT_MAX (255ull * 1024) /* extents: 255 GB (reference: vSAN maximums) */
 #define COMPONENT_MIN 16u
 
 static uint64_t slot_offset(const struct dg_volume *v, uint32_t copy)
@@ -191,7 +191,8 @@ static int grow(struct disk_group *g, struct dg_volume *v, uint64_t size, struct
 				goto no;
 		promise(g, v, old);
 		v->info.size = size;
-		v->durable = false; /* the catalog must know before the first record beyond its size */
+		v->durable =
+			false; /* the catalog must know before the first record beyond its size */
 		return 0;
 	}
 no:

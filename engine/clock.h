@@ -28,7 +28,7 @@ static inline uint64_t vclock_now(const struct vclock *c)
 	if (c->is_virtual)
 		return c->virtual_ns;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t) ts.tv_sec * NSEC_PER_SEC + (uint64_t) ts.tv_nsec;
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
 #endif

@@ -14,7 +14,7 @@
 
 #define UPDATE_NS    (5 * NSEC_PER_MSEC)
 #define FILTER_MAX_S 5.0
-#define LOG_RECORD_BYTES                                                                         \
+#define LOG_RECORD_BYTES \
 	96.0 /* vSAN's log bytes for a live 4 KiB block, an upper bound inferred from its limits \
 	      */
 #define LOG_LOW  (16.0 * 1073741824 / 600e9) /* of the buffer's bytes */

@@ -17,7 +17,7 @@ static inline uint32_t crc32c(const void *buf, size_t len)
 		unsigned char *p;
 	} u = {.c = buf};
 
-	return ~crc32_iscsi(u.p, (int) len, 0xffffffffu);
+	return ~crc32_iscsi(u.p, (int)len, 0xffffffffu);
 }
 
 #endif

@@ -103,6 +103,8 @@ static void member_spec(const struct disk_group *g, unsigned int i, struct dev_s
 		.seed = o->drive_seed + i,
 		.prepare = o->file_prepare,
 		.allow_overwrite = o->allow_overwrite,
+		.stop = o->stop,
+		.stop_arg = o->stop_arg,
 	};
 }
 
@@ -114,6 +116,13 @@ static int open_devices(struct disk_group *g, struct report *r)
 		int err = 0;
 
 		member_spec(g, i, &spec);
+		for (unsigned int k = 0; k < i && !g->opt.given[i]; k++)
+			if (device_names_same(g->opt_strings[k], g->opt_strings[i]))
+				return report(
+					r, -EINVAL,
+					"%s: %s is given twice; each member of a disk group is a "
+					"device of its own",
+					spec.option, spec.name);
 		if (g->opt.given[i])
 			*dev = g->opt.given[i];
 		else
@@ -124,13 +133,6 @@ static int open_devices(struct disk_group *g, struct report *r)
 			g->cap[i - 1].index = i - 1;
 		if (!(*dev)->persistent)
 			g->temporary = true;
-		for (unsigned int k = 0; k < i; k++)
-			if (!g->opt.given[i] && device_same(member(g, k), *dev))
-				return report(
-					r, -EINVAL,
-					"%s: %s is given twice; each member of a disk group is a "
-					"device of its own",
-					spec.option, (*dev)->name);
 	}
 	return 0;
 }
@@ -193,10 +195,10 @@ static int check_member(const struct disk_group *g, unsigned int i, const struct
 
 static int load_superblock(struct disk_group *g, struct report *r)
 {
-	char *buf = aligned_alloc(4096, 2 * FMT_META_BLOCK);
+	char *buf = aligned_alloc(4096, 2ul * FMT_META_BLOCK);
 	struct sb_info s[2];
 	bool ok[2];
-	int err = buf ? device_read_sync(g->cache, buf, 2 * FMT_META_BLOCK, FMT_SB_OFFSET)
+	int err = buf ? device_read_sync(g->cache, buf, 2ul * FMT_META_BLOCK, FMT_SB_OFFSET)
 		      : -ENOMEM,
 	    k;
 
@@ -206,7 +208,7 @@ static int load_superblock(struct disk_group *g, struct report *r)
 			      strerror(-err));
 	}
 	for (k = 0; k < 2; k++)
-		ok[k] = !sb_decode(buf + k * FMT_META_BLOCK, &s[k]) &&
+		ok[k] = !sb_decode(buf + (size_t)k * FMT_META_BLOCK, &s[k]) &&
 			!memcmp(s[k].uuid, g->uuid, 16) && s[k].members == 1 + g->ncap;
 	free(buf);
 	if (!ok[0] && !ok[1])

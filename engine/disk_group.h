@@ -24,13 +24,13 @@
 #include "device/ioq.h"
 #include "report.h"
 
-#define DG_BLOCK	 4096u	/* index, checksum and destage unit, bytes (reference: vSAN, 4 KiB) */
-#define DG_EXTENT	 (1u << 20) /* capacity space and stripe segment, bytes */
-#define DG_MAX_CAPACITY	 7u	/* capacity devices (reference: vSAN maximums) */
-#define DG_MAX_BUCKETS	 64u
-#define DG_MAX_STRIPES	 12u
-#define DG_NAME_MAX	 255u	/* bytes of a volume's name */
-#define DG_WB_MAX	 600000000000ull /* all-flash write buffer limit, bytes (reference: vSAN OSA, 600 GB) */
+#define DG_BLOCK        4096u /* index, checksum and destage unit, bytes (reference: vSAN, 4 KiB) */
+#define DG_EXTENT       (1u << 20) /* capacity space and stripe segment, bytes */
+#define DG_MAX_CAPACITY 7u         /* capacity devices (reference: vSAN maximums) */
+#define DG_MAX_BUCKETS  64u
+#define DG_MAX_STRIPES  12u
+#define DG_NAME_MAX     255u            /* bytes of a volume's name */
+#define DG_WB_MAX       600000000000ull /* write buffer limit, bytes (reference: vSAN OSA, 600 GB) */
 
 enum dg_target { DG_TARGET_GROUP, DG_TARGET_CACHE, DG_TARGET_CAPACITY };
 enum dg_durability { DG_DURABLE_WRITE, DG_DURABLE_FUA };
@@ -41,24 +41,24 @@ enum dg_prefilled { DG_PREFILLED_NONE, DG_PREFILLED_CAPACITY, DG_PREFILLED_BUFFE
 
 /* Everything that shapes a group. disk_group_options_default() fills the defaults. */
 struct dg_options {
-	const char *cache;		     /* device_spec.name of the cache device */
+	const char *cache; /* device_spec.name of the cache device */
 	const char *capacity[DG_MAX_CAPACITY];
 	unsigned int ncapacity;
-	uint64_t cache_size, capacity_size;  /* bytes; 0: the device's own */
+	uint64_t cache_size, capacity_size; /* bytes; 0: the device's own */
 	enum file_prepare file_prepare;
-	bool cache_fresh, capacity_fresh;    /* modelled drives: condition */
-	bool drive_data;		     /* modelled drives keep their data in memory */
+	bool cache_fresh, capacity_fresh; /* modelled drives: condition */
+	bool drive_data;                  /* modelled drives keep their data in memory */
 	uint64_t drive_seed;
 	enum dg_prefilled prefilled;
-	uint64_t write_buffer_size;	     /* bytes; 0: min(cache device, 600 GB) */
-	double write_buffer_pct;	     /* percent of the cache device; 0: use bytes */
-	unsigned int buckets;		     /* 2..64 */
+	uint64_t write_buffer_size; /* bytes; 0: min(cache device, 600 GB) */
+	double write_buffer_pct;    /* percent of the cache device; 0: use bytes */
+	unsigned int buckets;       /* 2..64 */
 	enum dg_page_allocation page_allocation;
-	unsigned int stripe_width;	     /* 1..12, at most ncapacity */
+	unsigned int stripe_width;                /* 1..12, at most ncapacity */
 	double destage_start, destage_unthrottle; /* percent of the buffer */
-	uint64_t destage_sleep_ns;	     /* base sleep between rounds */
-	uint32_t destage_batch;		     /* bytes of dirty blocks a round (window) per capacity device */
-	unsigned int destage_depth;	     /* I/Os in flight per capacity device */
+	uint64_t destage_sleep_ns;                /* base sleep between rounds */
+	uint32_t destage_batch;     /* bytes of dirty blocks a round (window) per capacity device */
+	unsigned int destage_depth; /* I/Os in flight per capacity device */
 	enum dg_drain drain;
 	enum dg_durability durability;
 	enum dg_format format;
@@ -66,10 +66,15 @@ struct dg_options {
 	enum dg_target target;
 	/* congestion: percent of fill where ssd congestion starts and is 255; delay law */
 	double congestion_ssd_low, congestion_ssd_high;
-	double congestion_delay_us, congestion_tau; /* delay = rand(0.5..1.5) * delay_us * (2^(c/tau) - 1) */
-	bool skip_crc;	   /* benchmarks only: no CRC32C of the data */
-	bool no_worker;	   /* bare driver: no thread; the caller runs disk_group_work() */
-	struct device *given[1 + DG_MAX_CAPACITY]; /* tests: devices to use instead of opening by name; owned by the group */
+	/* delay = rand(0.5..1.5) * delay_us * (2^(c/tau) - 1) */
+	double congestion_delay_us, congestion_tau;
+	/* asked while files are being filled: true makes the start undo it and fail; may be NULL */
+	bool (*stop)(void *stop_arg);
+	void *stop_arg;
+	bool skip_crc;  /* benchmarks only: no CRC32C of the data */
+	bool no_worker; /* bare driver: no thread; the caller runs disk_group_work() */
+	/* tests: devices to use instead of opening by name; owned by the group */
+	struct device *given[1 + DG_MAX_CAPACITY];
 };
 
 void disk_group_options_default(struct dg_options *o);
@@ -97,7 +102,8 @@ uint64_t dg_volume_size(const struct dg_volume *v); /* bytes, as asked for */
 const char *dg_volume_name(const struct dg_volume *v);
 
 /* The volume after @v in the order of creation, the first for NULL; NULL at the end. */
-const struct dg_volume *disk_group_next_volume(const struct disk_group *g, const struct dg_volume *v);
+const struct dg_volume *disk_group_next_volume(const struct disk_group *g,
+					       const struct dg_volume *v);
 
 /*
  * Prepare files, format or load or recover, mark the group in use (if @writing), start the worker.
@@ -133,11 +139,11 @@ struct dg_io {
 	struct dg_volume *vol;
 	void *buf;
 	uint64_t offset; /* bytes */
-	uint32_t len;	 /* bytes, up to 4 MiB; DG_TRIM: up to 4 GiB - 512; DG_SYNC: ignored */
-	uint8_t op;	 /* enum dg_op */
-	bool wb_hit;	 /* out, DG_READ: every block was found in the write buffer */
-	int res;	 /* out: 0 or a negative errno */
-	void *user;	 /* the caller's */
+	uint32_t len;    /* bytes, up to 4 MiB; DG_TRIM: up to 4 GiB - 512; DG_SYNC: ignored */
+	uint8_t op;      /* enum dg_op */
+	bool wb_hit;     /* out, DG_READ: every block was found in the write buffer */
+	int res;         /* out: 0 or a negative errno */
+	void *user;      /* the caller's */
 
 	struct dg_request *req; /* private from here */
 	struct dg_io *next;
@@ -193,20 +199,22 @@ struct dg_stats {
 	uint64_t errors;
 	uint64_t blocks_wb_read, blocks_capacity_read, blocks_never_written;
 	struct dg_stall no_page, congestion, overlap;
-	uint64_t pages, pages_used, pages_overwritten; /* now; used: not free, overwritten ones included */
-	uint64_t bytes_overwritten;		       /* bytes of buffered pages that became stale */
+	/* now; used: not free, overwritten ones included */
+	uint64_t pages, pages_used, pages_overwritten;
+	uint64_t bytes_overwritten; /* bytes of buffered pages that became stale */
 	uint64_t bytes_destaged, zero_bytes_destaged, buckets_destaged;
 	uint64_t destage_reads, destage_read_nsec, destage_read_bytes;
 	uint64_t destage_writes, destage_write_nsec, destage_write_bytes;
 	double ssd_congestion, log_congestion, mem_congestion; /* now, filtered, 0..255 */
-	double sleep_ms;				       /* now: the elevator's sleep between rounds */
-	int cur_bucket, elev_bucket;			       /* now; -1: none */
+	double sleep_ms;             /* now: the elevator's sleep between rounds */
+	int cur_bucket, elev_bucket; /* now; -1: none */
 	unsigned int buckets;
-	uint64_t bucket_pages, bucket_used[DG_MAX_BUCKETS];    /* now */
+	uint64_t bucket_pages, bucket_used[DG_MAX_BUCKETS]; /* now */
 	double fill_start_pct, fill_pct, fill_max_pct;
-	uint64_t first_full_ns; /* when the first write found no page or ssd congestion was first >= 1; 0: never */
-	uint64_t capacity_used;	/* bytes in extents that hold data or are reserved */
-	uint64_t memory_bytes;	/* what the group's tables take */
+	uint64_t
+		first_full_ns; /* when the first write found no page or ssd congestion was first >= 1; 0: never */
+	uint64_t capacity_used; /* bytes in extents that hold data or are reserved */
+	uint64_t memory_bytes;  /* what the group's tables take */
 	struct lateness lateness;
 };
 
@@ -214,7 +222,8 @@ struct dg_stats {
 void disk_group_stats(struct disk_group *g, struct dg_stats *out);
 
 unsigned int disk_group_devices(const struct disk_group *g); /* 1 + capacity devices */
-const struct device *disk_group_device(const struct disk_group *g, unsigned int i); /* 0: the cache */
+const struct device *disk_group_device(const struct disk_group *g,
+				       unsigned int i); /* 0: the cache */
 bool disk_group_device_failed(const struct disk_group *g, unsigned int i);
 const struct dg_options *disk_group_options(const struct disk_group *g);
 

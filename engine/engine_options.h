@@ -70,15 +70,15 @@ void device_list_free(char **list, unsigned int n);
  * names that @o points to; the caller frees it with device_list_free(). @verifies: a job of the group
  * reads back what it wrote. Errors name the option: missing, out of range, verify without data.
  */
-int engine_options_to_group(const struct engine_options *e, bool verifies, struct dg_options *o, char **list,
-			    struct report *r);
+int engine_options_to_group(const struct engine_options *e, bool verifies, struct dg_options *o,
+			    char **list, struct report *r);
 
 /* The options that shape a group, as effective text. Returns how many were written to @out. */
 unsigned int engine_options_text(const struct engine_options *e, bool verifies,
 				 struct option_text out[ENGINE_OPTIONS_MAX]);
 
 /* The first option that differs between two jobs' texts, NULL when they agree. */
-const struct option_text *engine_options_differ(const struct option_text *a, const struct option_text *b,
-						unsigned int n);
+const struct option_text *engine_options_differ(const struct option_text *a,
+						const struct option_text *b, unsigned int n);
 
 #endif

@@ -14,28 +14,29 @@
 
 #include "disk_group.h"
 
-#define FMT_VERSION	  1u
-#define FMT_META_BLOCK	  4096u /* label, superblock, catalog, extent table */
-#define FMT_LABEL_OFFSET  0u
-#define FMT_SB_OFFSET	  4096u /* two slots, one after the other */
+#define FMT_VERSION        1u
+#define FMT_META_BLOCK     4096u /* label, superblock, catalog, extent table */
+#define FMT_LABEL_OFFSET   0u
+#define FMT_SB_OFFSET      4096u /* two slots, one after the other */
 #define FMT_CATALOG_OFFSET 12288u
-#define FMT_TABLE_OFFSET  4096u /* capacity device: extent table */
-#define FMT_LOG_HEADER	  64u
-#define FMT_LOG_RECORD	  32u
-#define FMT_TABLE_HEADER  64u
-#define FMT_TABLE_ENTRIES 84u /* extents per table block */
-#define FMT_PLACEMENTS	  3072u
+#define FMT_TABLE_OFFSET   4096u /* capacity device: extent table */
+#define FMT_LOG_HEADER     64u
+#define FMT_LOG_RECORD     32u
+#define FMT_TABLE_HEADER   64u
+#define FMT_TABLE_ENTRIES  84u /* extents per table block */
+#define FMT_PLACEMENTS     3072u
 
 /* Block 0 of every member: who it belongs to. Written once, at format. */
 struct label_info {
 	uint8_t uuid[16];
-	uint32_t index; /* 0: cache device, 1..count-1: capacity devices in the order of the option */
+	uint32_t
+		index; /* 0: cache device, 1..count-1: capacity devices in the order of the option */
 	uint32_t count;
 	uint64_t size; /* bytes of the device that the group uses */
 };
 
 enum bucket_mark {
-	BUCKET_MARK_OPEN = 0,	/* free, current, or closed but not sealed */
+	BUCKET_MARK_OPEN = 0,   /* free, current, or closed but not sealed */
 	BUCKET_MARK_SEALED = 1, /* every record in its log is final */
 	/*
 	 * Sealed by a recovery: a record counts only if the CRC of its page is right. Pages are never written
@@ -53,20 +54,20 @@ struct sb_bucket {
 struct sb_info {
 	uint8_t uuid[16];
 	uint64_t generation;
-	bool clean;	     /* closed cleanly: no bucket needs judging */
-	bool in_use;	     /* something was ever written since format */
-	uint32_t members;    /* 1 + capacity devices */
+	bool clean;       /* closed cleanly: no bucket needs judging */
+	bool in_use;      /* something was ever written since format */
+	uint32_t members; /* 1 + capacity devices */
 	uint32_t buckets;
 	uint32_t bucket_pages;
-	uint32_t log_block;  /* bytes of a log block: 512 or 4096 */
-	uint32_t log_blocks; /* blocks of a bucket's log area, REJECT room included */
+	uint32_t log_block;     /* bytes of a log block: 512 or 4096 */
+	uint32_t log_blocks;    /* blocks of a bucket's log area, REJECT room included */
 	uint32_t reject_blocks; /* of these, at the end: for REJECT records */
 	uint32_t catalog_slots;
-	uint64_t data_offset; /* of bucket 0 */
+	uint64_t data_offset;  /* of bucket 0 */
 	uint64_t bucket_bytes; /* pages + log area, the stride of buckets */
-	uint64_t seed;	      /* of the page permutation */
-	uint64_t next_gen;    /* use counter: above every generation ever given */
-	uint64_t next_seq;    /* at a clean close */
+	uint64_t seed;         /* of the page permutation */
+	uint64_t next_gen;     /* use counter: above every generation ever given */
+	uint64_t next_seq;     /* at a clean close */
 	struct sb_bucket bucket[DG_MAX_BUCKETS];
 };
 
@@ -80,7 +81,8 @@ struct volume_info {
 	uint32_t ncomponents;
 	uint32_t component_extents; /* logical extents of a component, at most 255 GB */
 	char name[DG_NAME_MAX + 1];
-	uint8_t placement[FMT_PLACEMENTS]; /* [component * stripe_width + stripe]: capacity device, 0-based */
+	uint8_t placement
+		[FMT_PLACEMENTS]; /* [component * stripe_width + stripe]: capacity device, 0-based */
 };
 
 /* Log block: header, then records. */
@@ -90,7 +92,7 @@ struct log_info {
 	uint32_t bucket;
 	uint32_t stream;
 	uint32_t number; /* of the pair in its stream and bucket */
-	uint32_t count;	 /* records */
+	uint32_t count;  /* records */
 };
 
 #define REC_TRIM   1u /* the block reads as zeros; its page holds nothing */

@@ -10,7 +10,7 @@
 #define VSAN_REPORT_H
 
 struct report {
-	int err;	/* 0, or the negative errno that was described */
+	int err;        /* 0, or the negative errno that was described */
 	char text[768]; /* one line, no newline at the end */
 };
 

@@ -236,7 +236,7 @@ static void test_foreign_content(void **state)
 	(void)state;
 	swap[0] = 1;    /* version */
 	swap[4] = 0xff; /* last page */
-	memcpy(swap + 4086 - 1024, "SWAPSPACE2", 10);
+	memcpy(swap + (4086 - 1024), "SWAPSPACE2", 10);
 	make_file(4 * MIB, 1024, swap, sizeof(swap));
 	foreign("swap");
 	make_file(4 * MIB, 446, mbr, sizeof(mbr));
