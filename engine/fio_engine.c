@@ -588,6 +588,14 @@ static int declare_volumes(struct thread_data *td, struct vsan_job *job, struct 
 	return check_data_memory(g, r);
 }
 
+/* fio has been told to end: no use in filling a file to its end. */
+static bool terminated(void *arg)
+{
+	const struct thread_data *td = arg;
+
+	return td->terminate;
+}
+
 static int vsan_setup(struct thread_data *td)
 {
 	struct report r = {0};
@@ -605,7 +613,8 @@ static int vsan_setup(struct thread_data *td)
 	if (!job)
 		return fail(td, &r, -ENOMEM);
 	job->verifies = group_verifies(td);
-	err = group_registry_join(&job->entry, td->eo, job->verifies, fio_version_string, &r);
+	err = group_registry_join(&job->entry, td->eo, job->verifies, terminated, td,
+				  fio_version_string, &r);
 	if (err) {
 		free(job);
 		return fail(td, &r, err);

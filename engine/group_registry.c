@@ -72,6 +72,8 @@ static int open_entry(struct group_entry **out, char *key, const struct engine_o
 	g->fio_version = strdup(fio_version);
 	g->prefix = e->write_vsan_log && e->write_vsan_log[0] ? strdup(e->write_vsan_log) : NULL;
 	err = engine_options_to_group(e, verifies, &o, list, r);
+	o.stop = stop;
+	o.stop_arg = stop_arg;
 	if (!err)
 		err = disk_group_open(&g->group, &o, &real_clock, r);
 	device_list_free(list, DG_MAX_CAPACITY);
@@ -103,7 +105,8 @@ static int check_same(const struct group_entry *g, const struct engine_options *
 }
 
 int group_registry_join(struct group_entry **out, const struct engine_options *e, bool verifies,
-			const char *fio_version, struct report *r)
+			bool (*stop)(void *), void *stop_arg, const char *fio_version,
+			struct report *r)
 {
 	struct group_entry *g;
 	char *key;
@@ -124,7 +127,7 @@ int group_registry_join(struct group_entry **out, const struct engine_options *e
 		free(key);
 		err = check_same(g, e, verifies, r);
 	} else {
-		err = open_entry(&g, key, e, verifies, fio_version, r);
+		err = open_entry(&g, key, e, verifies, stop, stop_arg, fio_version, r);
 		if (!err) {
 			g->next = entries;
 			entries = g;

@@ -12,11 +12,13 @@ struct group_entry;
 
 /*
  * Join the group of @e's cache device, opening it for the first user. @verifies: some job of the whole run
- * that names this cache device verifies. A user whose options differ from the first one's is refused
+ * that names this cache device verifies. @stop(@stop_arg): asked while files are filled whether the user
+ * has given up. A user whose options differ from the first one's is refused
  * with the option's name. Any thread.
  */
 int group_registry_join(struct group_entry **out, const struct engine_options *e, bool verifies,
-			const char *fio_version, struct report *r);
+			bool (*stop)(void *), void *stop_arg, const char *fio_version,
+			struct report *r);
 
 struct disk_group *group_entry_group(const struct group_entry *g);
 
