@@ -54,7 +54,8 @@ static void entry_free(struct group_entry *g)
 }
 
 static int open_entry(struct group_entry **out, char *key, const struct engine_options *e,
-		      bool verifies, const char *fio_version, struct report *r)
+		      bool verifies, bool (*stop)(void *), void *stop_arg, const char *fio_version,
+		      struct report *r)
 {
 	char *list[DG_MAX_CAPACITY] = {NULL};
 	struct group_entry *g = calloc(1, sizeof(*g));
