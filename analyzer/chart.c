@@ -297,7 +297,7 @@ static int make_temporary(struct chart *c, char **path, const char **name, struc
 static int draw_picture(struct chart *c, const char *gnuplot, struct report *r)
 {
 	char *temporary = NULL, *script = NULL, *picture = NULL;
-	const char *name;
+	const char *name = NULL;
 	struct stat st;
 	int ret;
 

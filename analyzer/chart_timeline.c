@@ -207,14 +207,14 @@ static double mean_rate(const struct rate_series *s, double from, double to)
 static void write_iops(struct chart *c, const char *label, const struct iops *iops, double step)
 {
 	double wide = step * fmax(1, ceil(iops->end_msec / step / POINTS_MAX));
-	double from = 0;
+	/* The last step is as long as there is something in it, and left out if that is not much.
+	 */
+	size_t steps = (size_t)(iops->end_msec / wide + 0.5);
 
 	chart_write_string(c, label, LABEL_WIDTH);
 	fputs("\ttotal\tread\twrite\n", c->data.f);
-	/* The last step is as long as there is something in it, and left out if that is not much.
-	 */
-	for (; from + wide / 2 <= iops->end_msec; from += wide) {
-		double to = fmin(from + wide, iops->end_msec);
+	for (size_t i = 0; i < steps; i++) {
+		double from = (double)i * wide, to = fmin(from + wide, iops->end_msec);
 		double read = mean_rate(&iops->lines[0], from, to);
 		double write = mean_rate(&iops->lines[1], from, to);
 		double trim = mean_rate(&iops->lines[2], from, to);
