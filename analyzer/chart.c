@@ -239,34 +239,30 @@ static int read_plot(enum chart_kind kind, char **text, size_t *len, struct repo
 		      chart_kind_name(kind), VSAN_PLOT_DIR_INSTALL);
 }
 
-static int write_script(struct chart *c, struct report *r)
+/* Write the script: our variables, then the plot. */
+static int write_script(struct chart *c, const char *plot, size_t len, struct report *r)
 {
 	struct output_file script = {0};
-	char *path = NULL, *plot = NULL;
-	size_t len;
+	char *path;
 	int ret;
 
 	if (c->variables.failed || asprintf(&path, "%s/%s.gp", c->folder, c->stem) < 0)
 		return report(r, -ENOMEM, "no memory for the chart");
-	ret = read_plot(c->kind, &plot, &len, r);
-	if (!ret)
-		ret = output_file_open(&script, path, r);
-	if (!ret) {
-		fprintf(script.f,
-			"# Made by fio-vsan plot %s. Draw the picture again: gnuplot %s.gp\n"
-			"# As another format: gnuplot -e \"format='png'\" %s.gp\n"
-			"if (!exists('format')) format = '%s'\n"
-			"if (!exists('picture')) picture = '%s.'.format\n"
-			"data = '%s.dat'\n"
-			"%s\n",
-			chart_kind_name(c->kind), c->stem, c->stem, c->format, c->stem, c->stem,
-			c->variables.s ? c->variables.s : "");
-		fwrite(plot, 1, len, script.f);
-		ret = output_file_commit(&script, r);
-	}
-	free(plot);
+	ret = output_file_open(&script, path, r);
 	free(path);
-	return ret;
+	if (ret)
+		return ret;
+	fprintf(script.f,
+		"# Made by fio-vsan plot %s. Draw the picture again: gnuplot %s.gp\n"
+		"# As another format: gnuplot -e \"format='png'\" %s.gp\n"
+		"if (!exists('format')) format = '%s'\n"
+		"if (!exists('picture')) picture = '%s.'.format\n"
+		"data = '%s.dat'\n"
+		"%s\n",
+		chart_kind_name(c->kind), c->stem, c->stem, c->format, c->stem, c->stem,
+		c->variables.s ? c->variables.s : "");
+	fwrite(plot, 1, len, script.f);
+	return output_file_commit(&script, r);
 }
 
 /* An empty file to draw to; its name consists of the picture's and six letters. */
@@ -332,10 +328,16 @@ out:
 
 int chart_draw(struct chart *c, const char *gnuplot, struct report *r)
 {
-	int ret = output_file_commit(&c->data, r);
+	char *plot = NULL;
+	size_t len = 0;
+	int ret;
 
+	ret = read_plot(c->kind, &plot, &len, r);
 	if (!ret)
-		ret = write_script(c, r);
+		ret = output_file_commit(&c->data, r);
+	if (!ret)
+		ret = write_script(c, plot, len, r);
+	free(plot);
 	return ret ? ret : draw_picture(c, gnuplot, r);
 }
 

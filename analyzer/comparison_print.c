@@ -46,7 +46,11 @@ static void add_rows(const struct comparison *c, struct table *t, int part, size
 			if (i == c->baseline || isnan(ratio))
 				table_cell(t, "%s", "");
 			else
-				table_cell(t, "%.*fx", ratio < 10 ? 2 : 1, ratio);
+				table_cell(t, "%.*fx",
+					   ratio < 0.095 ? 4
+					   : ratio < 10  ? 2
+							 : 1,
+					   ratio);
 		}
 	}
 }

@@ -29,8 +29,10 @@ bool fio_json_probe(const char *head, size_t len)
 
 static bool is_result(const json_t *root)
 {
-	return json_is_array(json_object_get(root, "jobs")) ||
-	       json_is_array(json_object_get(root, "client_stats"));
+	/* The engine's summary has jobs too. */
+	return !json_object_get(root, "fio-vsan") &&
+	       (json_is_array(json_object_get(root, "jobs")) ||
+		json_is_array(json_object_get(root, "client_stats")));
 }
 
 /* What a file without any fio JSON probably is, and what to do about it. */

@@ -11,6 +11,7 @@ const char why_mixed_io[] = "unified_rw_reporting=mixed: fio did not keep reads 
 static const char why_no_bins[] =
 	"percentiles of several jobs, or of reads and writes together, cannot be computed from "
 	"percentiles; run fio with --output-format=json+";
+static const char why_bins[] = "no bins; run fio with --output-format=json+";
 static const char why_no_clat[] = "the result has no completion latency";
 static const char why_no_list[] =
 	"not in fio's percentile_list, and no bins; run fio with --output-format=json+";
@@ -210,9 +211,12 @@ bool measure_merge_bins(const struct run *run, size_t first, size_t nr, int part
 		if (!d->clat.count)
 			continue; /* all of its I/Os failed */
 		if (!d->clat.bins.nr) {
-			*why = !d->clat.given                                     ? why_no_clat
-			       : d->lat.nr_percentiles && !d->clat.nr_percentiles ? why_only_lat
-										  : why_no_bins;
+			if (!d->clat.given)
+				*why = why_no_clat;
+			else if (d->lat.nr_percentiles && !d->clat.nr_percentiles)
+				*why = why_only_lat;
+			else
+				*why = why_bins;
 			return false;
 		}
 		if (latency_bins_merge(out, &d->clat.bins)) {
@@ -261,8 +265,10 @@ static void measure_percentiles(const struct run *run, size_t first, size_t nr, 
 			out[m] = percentile_us(latency_bins_percentile(&bins, percent));
 		else if (parts == 1 && only->clat.nr_percentiles)
 			out[m] = listed_percentile(&only->clat, percent); /* fio's own list */
+		else if (why == why_bins)
+			out[m] = none(parts == 1 ? why_no_list : why_no_bins);
 		else
-			out[m] = none(parts == 1 && why == why_no_bins ? why_no_list : why);
+			out[m] = none(why);
 	}
 	latency_bins_free(&bins);
 }

@@ -23,6 +23,12 @@ static void join_distinct(struct text *list, struct text_list *seen, const char 
 	text_add_clean(list, item, 60);
 }
 
+/* Old versions, and client/server runs, leave the options out: then defaults are not known to hold. */
+static bool says_options(const struct run *run, const struct run_job *j)
+{
+	return run->options.nr || j->options.nr;
+}
+
 static void pattern_of(const struct run *run, const struct run_job *j, struct text *t)
 {
 	const char *rw = run_option(run, j, "rw");
@@ -30,7 +36,7 @@ static void pattern_of(const struct run *run, const struct run_job *j, struct te
 	const char *mix_write = run_option(run, j, "rwmixwrite");
 
 	rw = rw ? rw : run_option(run, j, "readwrite");
-	text_add(t, rw && *rw ? rw : rw ? "read" : "?");
+	text_add(t, rw && *rw ? rw : says_options(run, j) ? "read" : "?");
 	if (!rw ||
 	    (strncmp(rw, "rw", 2) && strncmp(rw, "randrw", 6) && strncmp(rw, "readwrite", 9)))
 		return;
@@ -51,6 +57,10 @@ static void block_size_of(const struct run *run, const struct run_job *j, struct
 	const char *bs = run_option(run, j, "bs");
 
 	bs = bs ? bs : run_option(run, j, "blocksize");
+	if (!bs && !split && !range && !says_options(run, j)) {
+		text_add(t, "?");
+		return;
+	}
 	if (split || range)
 		bs = split ? split : range;
 	if (!bs)
@@ -100,12 +110,13 @@ static unsigned int depth_of(const struct run *run, const struct run_job *j)
 static void derive_depth(const struct run *run, struct workload *w)
 {
 	unsigned int each = 0;
-	bool same = true;
+	bool same = true, known = false;
 
 	for (size_t i = 0; i < run->nr_jobs; i++) {
 		unsigned int n = processes_of(run, &run->jobs[i]);
 		unsigned int depth = depth_of(run, &run->jobs[i]);
 
+		known |= says_options(run, &run->jobs[i]);
 		same &= !i || depth == each;
 		each = depth;
 		w->nr_jobs += n;
@@ -116,7 +127,9 @@ static void derive_depth(const struct run *run, struct workload *w)
 		w->nr_jobs = (unsigned int)run->groups[0].nr_jobs;
 		w->total_depth = w->nr_jobs * each;
 	}
-	if (w->nr_jobs == 1)
+	if (!known)
+		text_printf(&w->depth, "? (%u %s)", w->nr_jobs, w->nr_jobs == 1 ? "job" : "jobs");
+	else if (w->nr_jobs == 1)
 		text_printf(&w->depth, "%u (1 job)", w->total_depth);
 	else if (same)
 		text_printf(&w->depth, "%u (%u jobs x %u)", w->total_depth, w->nr_jobs, each);
@@ -209,7 +222,9 @@ int workload_derive(const struct run *run, struct workload *w)
 		block_size_of(run, j, &t);
 		join_distinct(&w->block_size, &sizes, t.s ? t.s : "?");
 		text_free(&t);
-		join_distinct(&w->engine, &engines, engine ? engine : "fio's default");
+		if (!engine)
+			engine = says_options(run, j) ? "fio's default" : "?";
+		join_distinct(&w->engine, &engines, engine);
 	}
 	derive_depth(run, w);
 	derive_working_set(run, w);

@@ -27,7 +27,7 @@ set datafile commentschars ''
 # Read the texts: the title, then the captions.
 array texts[nr_captions + 1]
 set table $unused
-plot data index 0 using (texts[$0 + 1] = strcol(1), 0):(0) with points
+plot [-1:1] [-1:1] data index 0 using (texts[$0 + 1] = strcol(1), 0):(0) with points
 unset table
 
 # Lowest part for the captions; the highest for the title and the key.

@@ -32,7 +32,7 @@ set datafile commentschars ''
 
 array texts[nr_captions + 1]
 set table $unused
-plot data index 0 using (texts[$0 + 1] = strcol(1), 0):(0) with points
+plot [-1:1] [-1:1] data index 0 using (texts[$0 + 1] = strcol(1), 0):(0) with points
 unset table
 
 bottom(y) = y / real(height)

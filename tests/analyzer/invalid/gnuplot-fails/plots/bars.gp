@@ -1,0 +1,3 @@
+set terminal svg
+set output picture
+plot no_such_variable
