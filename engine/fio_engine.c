@@ -20,6 +20,11 @@ static struct dg_volume *file_volume(const struct fio_file *f)
 	return (struct dg_volume *)f->engine_data;
 }
 
+/* What a volume takes: multiples of a sector, see struct dg_io. */
+#define IO_UNIT  512u
+#define IO_MAX   (4ull << 20)
+#define TRIM_MAX ((4ull << 30) - IO_UNIT)
+
 struct vsan_job {
 	struct group_entry *entry;
 	struct dg_queue *queue;
@@ -476,11 +481,13 @@ static bool fio_matches(struct thread_data *td)
 		why = "job size";
 	if (!why)
 		return true;
-	fprintf(stderr,
-		"fio-vsan: built for %s, but this is %s (%s differs): build the engine again with "
-		"this fio's "
-		"headers (scripts/setup, or FIO_SOURCE_DIR)\n",
-		FIO_BUILT_FOR, fio_version_string, why);
+	if (group_registry_give_up())
+		fprintf(stderr,
+			"fio-vsan: built for %s, but this is %s (%s differs): build the engine "
+			"again with "
+			"this fio's "
+			"headers (scripts/setup, or FIO_SOURCE_DIR)\n",
+			FIO_BUILT_FOR, fio_version_string, why);
 	return false;
 }
 
@@ -489,10 +496,38 @@ static bool fio_matches(struct thread_data *td)
 
 static int fail(struct thread_data *td, const struct report *r, int err)
 {
-	fprintf(stderr, "fio-vsan: %s: %s\n", td->o.name ? td->o.name : "job",
-		r->text[0] ? r->text : strerror(-err));
+	if (group_registry_give_up())
+		fprintf(stderr, "fio-vsan: %s: %s\n", td->o.name ? td->o.name : "job",
+			r->text[0] ? r->text : strerror(-err));
 	td->error = -err;
 	return 1;
+}
+
+/* What fio would only find out I/O by I/O. */
+static int check_blocks(const struct thread_data *td, struct report *r)
+{
+	const struct thread_options *o = &td->o;
+
+	for_each_rw_ddir(ddir)
+	{
+		unsigned long long min = o->min_bs[ddir], max = o->max_bs[ddir];
+
+		if (min % IO_UNIT || max % IO_UNIT || max > (ddir == DDIR_TRIM ? TRIM_MAX : IO_MAX))
+			return report(r, -EINVAL,
+				      "bs=%llu: a volume takes blocks of 512 bytes to 4 MiB, in "
+				      "multiples of 512",
+				      min % IO_UNIT ? min : max);
+		if (o->bs_unaligned && min != max)
+			return report(r, -EINVAL,
+				      "bs_unaligned: a volume takes blocks in multiples of 512 "
+				      "bytes; leave it out");
+	}
+	if (o->start_offset % IO_UNIT || o->offset_increment % IO_UNIT)
+		return report(r, -EINVAL,
+			      "offset=%llu and offset_increment=%llu: must be multiples of 512",
+			      (unsigned long long)o->start_offset,
+			      (unsigned long long)o->offset_increment);
+	return 0;
 }
 
 static bool job_verifies(const struct thread_data *td)
@@ -598,17 +633,23 @@ static bool terminated(void *arg)
 
 static int vsan_setup(struct thread_data *td)
 {
+	const struct engine_options *e;
 	struct report r = {0};
 	struct vsan_job *job;
 	int err;
 
 	if (!fio_matches(td))
 		return 1;
-	if (!td->o.use_thread) {
+	e = td->eo;
+	/* Without a cache device its callback, which makes threads, was not called: told below. */
+	if (!td->o.use_thread && e->cache_device) {
 		report(&r, -EINVAL,
 		       "jobs of a disk group share it and must be threads: set thread=1");
 		return fail(td, &r, -EINVAL);
 	}
+	err = check_blocks(td, &r);
+	if (err)
+		return fail(td, &r, err);
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return fail(td, &r, -ENOMEM);
@@ -633,6 +674,10 @@ static int job_begin(struct thread_data *td, struct vsan_job *job)
 	unsigned int depth = td->o.iodepth;
 	int err;
 
+	if (group_registry_gave_up()) {
+		td->error = ECANCELED;
+		return 1;
+	}
 	err = group_entry_start(job->entry, td_write(td) || td_trim(td), &r);
 	if (!err)
 		err = dg_queue_create(&job->queue, group_entry_group(job->entry), depth, true, &r);

@@ -31,6 +31,7 @@ struct group_entry {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct group_entry *entries;
 static unsigned int appeared;
+static bool given_up;
 
 static const struct vclock real_clock;
 
@@ -220,6 +221,27 @@ int group_registry_leave(struct group_entry *g)
 	}
 	pthread_mutex_unlock(&lock);
 	return err;
+}
+
+bool group_registry_give_up(void)
+{
+	bool first;
+
+	pthread_mutex_lock(&lock);
+	first = !given_up;
+	given_up = true;
+	pthread_mutex_unlock(&lock);
+	return first;
+}
+
+bool group_registry_gave_up(void)
+{
+	bool ret;
+
+	pthread_mutex_lock(&lock);
+	ret = given_up;
+	pthread_mutex_unlock(&lock);
+	return ret;
 }
 
 void group_registry_print_plans(void)

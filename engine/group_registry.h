@@ -31,6 +31,13 @@ void group_entry_job_end(struct group_entry *g, unsigned int number);
 /* A user is gone; the last one closes the group and prints its summary. Errors are printed. Any thread. */
 int group_registry_leave(struct group_entry *g);
 
+/*
+ * A job cannot run. fio would run the others all the same, and they would write: from here on none is to
+ * start. Returns whether this was the first, whose reason is the one to tell. Any thread.
+ */
+bool group_registry_give_up(void);
+bool group_registry_gave_up(void);
+
 /* Print the plan of every group, once. */
 void group_registry_print_plans(void);
 
