@@ -121,18 +121,16 @@ start_fio() { # ARGUMENT...
 # Its end, or after the limit its death; exit code in status.
 wait_fio() {
 	local i
+	exec 3>&2 2>/dev/null # bash has a word to say about each that was killed
 	for ((i = 0; i < limit * 20; i++)); do
-		kill -0 "$child" 2>/dev/null || break
+		kill -0 "$child" || break
 		sleep 0.05
 	done
-	if ((i == limit * 20)); then
-		kill -KILL "$child"
-		wait "$child" 2>/dev/null
-		status=124
-		return 124
-	fi
-	wait "$child" 2>/dev/null
+	((i < limit * 20)) || kill -KILL "$child"
+	wait "$child"
 	status=$?
+	exec 2>&3 3>&-
+	((i < limit * 20)) || status=124
 	return $status
 }
 
