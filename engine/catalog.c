@@ -147,7 +147,7 @@ static int no_room(struct disk_group *g, const struct dg_volume *v, struct repor
 		"volume %s of %llu MiB cannot fit (stripe_width=%u): the capacity devices have "
 		"%llu "
 		"of %llu MiB left; make the job's size smaller or the capacity devices larger",
-		v->info.name, (unsigned long long)v->nextents, v->info.stripe_width,
+		v->info.name, (unsigned long long)v->nextents, g->opt.stripe_width,
 		(unsigned long long)left, (unsigned long long)total);
 }
 
