@@ -85,17 +85,16 @@ static struct fio_option options[] = {
 		.name = "cache_size",
 		.lname = "Size of the cache device",
 		.type = FIO_OPT_STR_VAL,
-		.help = "Bytes; needed for @memory and to create a file, shrinks a profile "
-			"(default: the "
-			"device's own size)",
+		.help = "Size of the cache device, bytes; needed for @memory and to create a file, "
+			"shrinks a profile (default: the device's own size)",
 		VSAN_OPTION(cache_size),
 	},
 	{
 		.name = "capacity_size",
 		.lname = "Size of each capacity device",
 		.type = FIO_OPT_STR_VAL,
-		.help = "Bytes; needed for @memory and to create files (default: the device's own "
-			"size)",
+		.help = "Size of each capacity device, bytes; needed for @memory and to create "
+			"files (default: the device's own size)",
 		VSAN_OPTION(capacity_size),
 	},
 	{
@@ -192,15 +191,16 @@ static struct fio_option options[] = {
 		.name = "write_buffer_size",
 		.lname = "Size of the write buffer",
 		.type = FIO_OPT_STR_VAL,
-		.help = "Bytes or percent of the cache device (default: the device, at most 600 "
-			"GB)",
+		.help = "Size of the write buffer, bytes or percent of the cache device (default: "
+			"the device, at most 600 GB)",
 		VSAN_OPTION(write_buffer_size),
 	},
 	{
 		.name = "buckets",
 		.lname = "Buckets of the write buffer",
 		.type = FIO_OPT_INT,
-		.help = "2 to 64 (default: those of an existing group, else 8)",
+		.help = "Buckets of the write buffer, 2 to 64 (default: those of an existing "
+			"group, else 8)",
 		VSAN_OPTION(buckets),
 	},
 	{
@@ -233,7 +233,7 @@ static struct fio_option options[] = {
 		.lname = "Fill at which destaging starts",
 		.type = FIO_OPT_INT,
 		.def = "30",
-		.help = "Percent of the write buffer (default 30)",
+		.help = "Fill at which destaging starts, percent of the write buffer (default 30)",
 		VSAN_OPTION(destage_start),
 	},
 	{
@@ -241,7 +241,8 @@ static struct fio_option options[] = {
 		.lname = "Fill at which destaging is at full speed",
 		.type = FIO_OPT_INT,
 		.def = "70",
-		.help = "Percent of the write buffer (default 70)",
+		.help = "Fill from which destaging is at full speed, percent of the write buffer "
+			"(default 70)",
 		VSAN_OPTION(destage_unthrottle),
 	},
 	{
@@ -295,15 +296,17 @@ static struct fio_option options[] = {
 		.lname = "When a write is acknowledged",
 		.type = FIO_OPT_STR,
 		.def = "write",
-		.help = "What an acknowledged write survives (default write)",
+		.help = "When a write is acknowledged (default write)",
 		.posval =
 			{
 				{.ival = "write",
 				 .oval = DG_DURABLE_WRITE,
-				 .help = "the device reported it written"},
+				 .help = "its data and log are written: survives a killed process; "
+					 "a power cut too if the drive keeps completed writes"},
 				{.ival = "fua",
 				 .oval = DG_DURABLE_FUA,
-				 .help = "forced to stable media"},
+				 .help = "its data and log are on stable media: survives a power "
+					 "cut"},
 			},
 		VSAN_OPTION(durability),
 	},
@@ -361,7 +364,8 @@ static struct fio_option options[] = {
 		.lname = "Fill at which ssd congestion starts",
 		.type = FIO_OPT_INT,
 		.def = "80",
-		.help = "Percent of the write buffer (default 80, inferred)",
+		.help = "Fill at which ssd congestion starts, percent of the write buffer (default "
+			"80, inferred)",
 		VSAN_OPTION(congestion_ssd_low),
 	},
 	{
@@ -369,7 +373,8 @@ static struct fio_option options[] = {
 		.lname = "Fill at which ssd congestion is 255",
 		.type = FIO_OPT_INT,
 		.def = "98",
-		.help = "Percent of the write buffer (default 98, inferred)",
+		.help = "Fill at which ssd congestion is 255, percent of the write buffer (default "
+			"98, inferred)",
 		VSAN_OPTION(congestion_ssd_high),
 	},
 	{
@@ -388,7 +393,8 @@ static struct fio_option options[] = {
 		.lname = "Congestion that doubles the delay",
 		.type = FIO_OPT_INT,
 		.def = "16",
-		.help = "Steps of the congestion scale 0..255 (default 16, inferred)",
+		.help = "How much more congestion, of 0 to 255, doubles the delay of a write "
+			"(default 16, inferred)",
 		VSAN_OPTION(congestion_tau),
 	},
 	{
