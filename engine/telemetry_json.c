@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* PREFIX_vsan.N.json: everything about a run that is one value and not a series. */
+/*
+ * PREFIX_vsan.N.json: everything about a run that is one value and not a series. The analyzer reads it;
+ * keys may be added, their meaning does not change. Times are ms on the clock of the log, us where
+ * the key says so; rates are left to the reader, who has the bytes and the times.
+ *
+ * Runs after the run, in one thread.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,10 +62,10 @@ static json_t *profile_json(const struct drive_profile *p)
 			 (int)p->mix_calibrated, "note", text(p->note), "band", text(p->band));
 }
 
-static json_t *device_json(const struct disk_group *g, unsigned int i)
+static json_t *device_json(const struct telemetry *t, unsigned int i)
 {
-	const struct device *d = disk_group_device(g, i);
-	const struct dev_stats *s = &d->stats;
+	const struct device *d = disk_group_device(t->group, i);
+	const struct device_totals *s = &t->device[i];
 	json_t *o = json_object();
 
 	json_object_set_new(o, "role", json_string(i ? "capacity" : "cache"));
@@ -79,7 +85,7 @@ static json_t *device_json(const struct disk_group *g, unsigned int i)
 	json_object_set_new(o, "write_usec_mean", mean_usec(s->nsec[DEV_WRITE], s->ios[DEV_WRITE]));
 	json_object_set_new(o, "flushes", number(s->ios[DEV_FLUSH]));
 	json_object_set_new(o, "errors", number(s->errors));
-	json_object_set_new(o, "failed", json_boolean(disk_group_device_failed(g, i)));
+	json_object_set_new(o, "failed", json_boolean(disk_group_device_failed(t->group, i)));
 	return o;
 }
 
@@ -146,7 +152,7 @@ static json_t *build(const struct telemetry *t)
 	for (size_t i = 0; i < t->noptions; i++)
 		json_object_set_new(options, t->options[i].name, text(t->options[i].value));
 	for (unsigned int i = 0; i < disk_group_devices(t->group); i++) {
-		json_array_append_new(devices, device_json(t->group, i));
+		json_array_append_new(devices, device_json(t, i));
 		modelled |= disk_group_device(t->group, i)->has_timing;
 	}
 	for (unsigned int i = 0; i < t->nwarnings; i++)
@@ -180,21 +186,49 @@ static json_t *build(const struct telemetry *t)
 	return root;
 }
 
-/* To a temporary name, then renamed: a reader never sees half of it. */
-int telemetry_write_json(struct telemetry *t, struct report *r)
+int telemetry_json_remove(const struct telemetry *t, struct report *r)
 {
-	char path[4096], tmp[4096 + 16];
+	char *path;
+	int err = 0;
+
+	if (asprintf(&path, "%s_vsan.%u.json", t->prefix, t->number) < 0)
+		return report(r, -ENOMEM, "write_vsan_log: no memory for the vSAN log");
+	if (unlink(path) && errno != ENOENT)
+		err = report(r, -errno, "write_vsan_log: cannot replace %s: %s", path,
+			     strerror(errno));
+	free(path);
+	return err;
+}
+
+/* To a temporary name, then renamed: a reader never sees half of it. */
+int telemetry_json_write(const struct telemetry *t, struct report *r)
+{
+	char *path = NULL, *tmp = NULL;
 	json_t *root = build(t);
 	int err = 0;
 
-	snprintf(path, sizeof(path), "%s_vsan.%u.json", t->prefix, t->number);
-	snprintf(tmp, sizeof(tmp), "%s.tmp.%d", path, (int)getpid());
+	if (asprintf(&path, "%s_vsan.%u.json", t->prefix, t->number) < 0) {
+		path = NULL;
+		err = -ENOMEM;
+	} else if (asprintf(&tmp, "%s.tmp.%d", path, (int)getpid()) < 0) {
+		tmp = NULL;
+		err = -ENOMEM;
+	}
+	if (err) {
+		report(r, err, "write_vsan_log: no memory for the JSON of the run");
+		goto out;
+	}
 	errno = 0;
-	if (json_dump_file(root, tmp, JSON_INDENT(1)) || rename(tmp, path)) {
+	/* 12 digits: microseconds in a run of eleven days. */
+	if (json_dump_file(root, tmp, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) ||
+	    rename(tmp, path)) {
 		err = errno ? -errno : -EIO;
 		unlink(tmp);
 		report(r, err, "write_vsan_log: cannot write %s: %s", path, strerror(-err));
 	}
+out:
 	json_decref(root);
+	free(tmp);
+	free(path);
 	return err;
 }
