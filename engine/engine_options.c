@@ -126,6 +126,12 @@ int engine_options_to_group(const struct engine_options *e, bool verifies, struc
 		return report(r, -EINVAL,
 			      "capacity_devices is missing: 1 to %u devices, ':' between them",
 			      DG_MAX_CAPACITY);
+	if (strlen(e->cache_device) >= OPTION_VALUE_MAX ||
+	    strlen(e->capacity_devices) >= OPTION_VALUE_MAX)
+		return report(r, -ENAMETOOLONG, "%s: longer than %u bytes; use shorter paths",
+			      strlen(e->cache_device) >= OPTION_VALUE_MAX ? "cache_device"
+									  : "capacity_devices",
+			      OPTION_VALUE_MAX - 1);
 	n = device_list_split(e->capacity_devices, list, DG_MAX_CAPACITY);
 	if (n < 0)
 		return report(r, n, "no memory for the list of capacity_devices");

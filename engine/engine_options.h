@@ -49,10 +49,13 @@ struct engine_options {
 	unsigned int dry_run;
 };
 
+/* Seven long paths fit: two jobs' lists are compared, and reported, to their end. */
+#define OPTION_VALUE_MAX 4096
+
 /* One effective option, as text. */
 struct option_text {
 	const char *name;
-	char value[512];
+	char value[OPTION_VALUE_MAX];
 };
 
 #define ENGINE_OPTIONS_MAX 40

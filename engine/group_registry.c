@@ -166,6 +166,8 @@ int group_entry_start(struct group_entry *g, bool writing, struct report *r)
 		o = calloc(g->noptions, sizeof(*o));
 		for (unsigned int i = 0; o && i < g->noptions; i++) {
 			o[i].name = g->option[i].name;
+			_Static_assert(sizeof(o->value) == sizeof(g->option->value),
+				       "a value is copied whole");
 			memcpy(o[i].value, g->option[i].value, sizeof(o[i].value));
 		}
 		s.options = o;

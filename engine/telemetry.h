@@ -18,7 +18,7 @@ struct telemetry;
 
 struct telemetry_option {
 	const char *name; /* constant text */
-	char value[512];
+	char value[4096];
 };
 
 struct telemetry_setup {
