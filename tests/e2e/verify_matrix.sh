@@ -28,6 +28,19 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 loops= nloop=0
 SET_MIB=24 # what the jobs write; the buffer is the smallest there can be; a quarter of it each of four
 
+sanitized='
+crc32c-write-4k-16-shared-file-scattered-write-plain
+md5-randrw-mixed-64-own-file-contiguous-fua-again
+md5-write-mixed-1-shared-memory-contiguous-fua-fsync
+crc32c-randwrite-mixed-16-shared-memory-contiguous-fua-async
+pattern-trimwrite-mixed-64-shared-memory-contiguous-fua-backlog
+md5-randwrite-4k-16-one-model-scattered-write-wrap
+md5-randtrimwrite-mixed-16-shared-model-contiguous-fua-backlog
+crc32c-randrw-4k-1-own-model-contiguous-write-backlog
+crc32c-randtrimwrite-4k-64-one-loop-scattered-write-fsync
+crc32c-randrw-mixed-16-shared-loop-contiguous-fua-wrap
+'
+
 # The matrix (without extras, allocation and durability in turn), then the selection over all columns:
 # a row starts with the first pair not seen yet and takes, column by column, the value that brings the
 # most new pairs.
