@@ -98,10 +98,16 @@ static void write_pending(struct telemetry_log *log)
 	log->has_pending = false;
 }
 
-/* RFC 4180: quotes around what has quotes, commas or line breaks; quotes doubled. */
+/*
+ * RFC 4180: quotes around what has quotes, commas or line breaks, quotes doubled; and around what has
+ * spaces at an end, since many readers drop those.
+ */
 static void put_quoted(FILE *f, const char *s)
 {
-	if (!strpbrk(s, "\",\r\n")) {
+	size_t len = strlen(s);
+	bool spaces = len && (strchr(" \t", s[0]) || strchr(" \t", s[len - 1]));
+
+	if (!spaces && !strpbrk(s, "\",\r\n")) {
 		fputs(s, f);
 		return;
 	}
