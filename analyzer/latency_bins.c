@@ -67,7 +67,7 @@ int latency_bins_merge(struct latency_bins *to, const struct latency_bins *from)
 
 double latency_bins_percentile(const struct latency_bins *b, double percent)
 {
-	/* long double as in fio, so that 99.9% of a round count falls on the same bin. */
+	/* Computed as in fio, so that both agree where the share falls on the end of a bin. */
 	long double want = (long double)percent / 100.0L * (long double)b->count;
 	uint64_t sum = 0;
 
