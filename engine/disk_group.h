@@ -123,7 +123,7 @@ int disk_group_close(struct disk_group *g, struct report *r);
 void disk_group_print_plan(const struct disk_group *g, FILE *f);
 
 /* Bytes of memory that the devices' contents may take: 0 when nothing is kept in memory. */
-uint64_t disk_group_data_bytes(const struct disk_group *g);
+uint64_t disk_group_data_bytes(struct disk_group *g);
 
 /* ---- I/O ---------------------------------------------------------------------------------------- */
 

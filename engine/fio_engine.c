@@ -581,7 +581,7 @@ static uint64_t wanted_size(struct thread_data *td, unsigned int i)
 	return o->file_size_low ? size : size + offset;
 }
 
-static int check_data_memory(const struct disk_group *g, struct report *r)
+static int check_data_memory(struct disk_group *g, struct report *r)
 {
 	uint64_t need = disk_group_data_bytes(g);
 	unsigned long long avail = 0;

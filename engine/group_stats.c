@@ -94,7 +94,7 @@ void disk_group_stats(struct disk_group *g, struct dg_stats *o)
 	o->memory_bytes = group_memory(g);
 }
 
-uint64_t disk_group_data_bytes(const struct disk_group *g)
+uint64_t disk_group_data_bytes(struct disk_group *g)
 {
 	const struct sb_info *s = &g->geometry;
 	uint64_t n = 0, volumes = 0, room = 0;
@@ -102,8 +102,10 @@ uint64_t disk_group_data_bytes(const struct disk_group *g)
 	/* Only what is written takes memory: at most the buffer's region, at most the volumes. */
 	if (g->cache->stores_data && !g->cache->persistent)
 		n += s->buckets ? s->buckets * s->bucket_bytes : g->cache->size;
+	pthread_mutex_lock(&g->start_lock);
 	for (const struct dg_volume *v = g->volumes; v; v = v->next)
 		volumes += v->asked;
+	pthread_mutex_unlock(&g->start_lock);
 	for (unsigned int i = 0; i < g->ncap; i++)
 		if (g->cap[i].dev->stores_data && !g->cap[i].dev->persistent)
 			room += g->cap[i].dev->size;
