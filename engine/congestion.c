@@ -41,7 +41,8 @@ uint64_t congestion_delay(const struct disk_group *g, uint64_t *rng)
 	uint32_t level = atomic_load_explicit(&g->cong.level, memory_order_relaxed);
 	double us;
 
-	if (!level)
+	/* Below 1 of 255 it is noise of the filter. */
+	if (level < 256)
 		return 0;
 	*rng ^= *rng << 13;
 	*rng ^= *rng >> 7;
