@@ -40,12 +40,10 @@ static void pattern_of(const struct run *run, const struct run_job *j, struct te
 	if (!rw ||
 	    (strncmp(rw, "rw", 2) && strncmp(rw, "randrw", 6) && strncmp(rw, "readwrite", 9)))
 		return;
-	if (mix)
-		text_printf(t, " %d%% read", atoi(mix));
-	else if (mix_write)
-		text_printf(t, " %d%% read", 100 - atoi(mix_write));
-	else
-		text_add(t, " 50% read");
+	text_printf(t, " %ld%% read",
+		    mix         ? strtol(mix, NULL, 10)
+		    : mix_write ? 100 - strtol(mix_write, NULL, 10)
+				: 50); /* fio's default */
 }
 
 /* "4k" and "4096B" are the same; a comma separates read, write, trim, a dash or colon other things.

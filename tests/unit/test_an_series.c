@@ -70,6 +70,7 @@ static void columns(void **state)
 		 0, 6, 3},
 		{"offset and issue time", "100, 78, 2, 4096, 0, 0, 999\n", false, 0, 7, 2},
 		{"all", "100, 78, 80, 1, 4096, 0, 0, 999\n", false, 0, 8, 3},
+		{"third below the value", "100, 78, 1, 2, 0, 0\n", false, 0, 6, 2},
 		{"cannot be told", "100, 1, 1, 1, 0, 0\n", false, -EINVAL, 0, 0},
 		{"no direction", "100, 1, 9, 9\n", false, -EINVAL, 0, 0},
 		{"too few", "100, 1, 0\n", false, -EINVAL, 0, 0},
