@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The time series PREFIX_vsan.N.log: CSV (RFC 4180), a row for every interval of vsan_log_msec with
- * vSAN's metric names, and a row for every job that starts. docs and the analyzer find columns by
+ * vSAN's metric names, and a row for every job that starts. Readers find columns by
  * name, so new ones may be added at the end.
  *
  * One thread takes a snapshot of the group's counters and writes what changed; who does I/O never
@@ -136,38 +136,35 @@ void telemetry_log_job(struct telemetry *t, const struct dg_stats *now, unsigned
 	end_row(log);
 }
 
-/* The next time of a row. What was missed, on a machine that stood still, is not made up for. */
-static void next_time(struct timespec *next, unsigned int msec)
+/*
+ * When the next row ends. Evenly spaced; but after a late one not before half an interval has passed,
+ * and what was missed, on a machine that stood still, is not made up for.
+ */
+static uint64_t next_time(uint64_t last_ns, unsigned int msec)
 {
-	struct timespec now;
+	static const struct vclock monotonic;
+	uint64_t step = msec * NSEC_PER_MSEC, now = vclock_now(&monotonic);
 
-	next->tv_sec += msec / 1000;
-	next->tv_nsec += (long)(msec % 1000) * 1000000;
-	if (next->tv_nsec >= 1000000000) {
-		next->tv_sec++;
-		next->tv_nsec -= 1000000000;
-	}
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec > next->tv_sec ||
-	    (now.tv_sec == next->tv_sec && now.tv_nsec > next->tv_nsec))
-		*next = now;
+	return last_ns + step < now + step / 2 ? now + step : last_ns + step;
 }
 
 static void *log_main(void *arg)
 {
 	struct telemetry *t = arg;
 	struct telemetry_log *log = &t->log;
-	struct timespec next;
+	uint64_t next = next_time(0, 0);
 
 	pthread_setname_np(pthread_self(), "vsan-log");
-	clock_gettime(CLOCK_MONOTONIC, &next);
 	pthread_mutex_lock(&t->lock);
 	while (!log->stop) {
+		struct timespec until;
 		int ret = 0;
 
-		next_time(&next, t->msec);
+		next = next_time(next, t->msec);
+		until.tv_sec = (time_t)(next / NSEC_PER_SEC);
+		until.tv_nsec = (long)(next % NSEC_PER_SEC);
 		while (!log->stop && !ret)
-			ret = pthread_cond_timedwait(&log->wake, &t->lock, &next);
+			ret = pthread_cond_timedwait(&log->wake, &t->lock, &until);
 		if (log->stop)
 			break;
 		write_pending(log);
