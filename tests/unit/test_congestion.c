@@ -73,6 +73,8 @@ static void delays_are_random(void **state)
 	const int n = 100000;
 
 	assert_int_equal(congestion_delay(g, &rng), 0);
+	atomic_store(&g->cong.level, 255); /* below 1: noise of the filter */
+	assert_int_equal(congestion_delay(g, &rng), 0);
 	assert_int_equal(rng, 1);
 	atomic_store(&g->cong.level, 48 * 256);
 	for (int i = 0; i < n; i++) {

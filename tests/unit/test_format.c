@@ -69,7 +69,7 @@ static void ex_sb(union any *a)
 		.reject_blocks = 8,
 		.catalog_slots = 64,
 		.data_offset = FMT_CATALOG_OFFSET + 64 * 2 * FMT_META_BLOCK,
-		.bucket_bytes = 1000 * DG_BLOCK + 17 * DG_BLOCK,
+		.bucket_bytes = 1017 * DG_BLOCK,
 		.seed = 0xfedcba9876543210,
 		.next_gen = 9,
 		.next_seq = 0x0102030405060708,
@@ -199,10 +199,17 @@ static void fields_come_back(void **state)
 	assert_int_equal(dec_sb(b, &out), 0);
 	assert_true(out.sb.clean);
 	assert_false(out.sb.in_use);
-	assert_int_equal(out.sb.next_seq, in.sb.next_seq);
+	assert_true(out.sb.next_seq == in.sb.next_seq);
 	assert_int_equal(out.sb.bucket[2].gen, 8);
 	assert_int_equal(out.sb.bucket[2].mark, BUCKET_MARK_JUDGED);
 	assert_int_equal(out.sb.bucket[3].gen, 0);
+
+	/* Large devices: nothing is cut to 32 bits. */
+	in.sb.data_offset = 0x12345678000;
+	in.sb.bucket_bytes = 0x9abcdef000;
+	enc_sb(b, &in);
+	assert_int_equal(dec_sb(b, &out), 0);
+	assert_true(out.sb.data_offset == 0x12345678000 && out.sb.bucket_bytes == 0x9abcdef000);
 
 	ex_volume(&in);
 	enc_volume(b, &in);
@@ -302,13 +309,16 @@ static void other_versions_and_kinds_are_refused(void **state)
 	}
 }
 
-#define REFUSED(kind, field, value)                              \
+/* A good example with one field, or two, changed. */
+#define REFUSED_BOTH(kind, field, value, field2, value2)         \
 	do {                                                     \
 		ex_##kind(&a);                                   \
 		a.kind.field = value;                            \
+		a.kind.field2 = value2;                          \
 		enc_##kind(b, &a);                               \
 		assert_int_equal(dec_##kind(b, &out), -EBADMSG); \
 	} while (0)
+#define REFUSED(kind, field, value) REFUSED_BOTH(kind, field, value, field, a.kind.field)
 
 /* A CRC can be right and the values still mean harm. */
 static void impossible_values_are_refused(void **state)
@@ -323,7 +333,9 @@ static void impossible_values_are_refused(void **state)
 
 	REFUSED(sb, buckets, 1);
 	REFUSED(sb, bucket_pages, 0);
-	REFUSED(sb, bucket_pages, INT32_MAX); /* times three does not fit a page number */
+	REFUSED(sb, bucket_bytes, 1000 * DG_BLOCK);
+	/* Times three it does not fit a page number. */
+	REFUSED_BOTH(sb, bucket_bytes, 1ull << 50, bucket_pages, INT32_MAX / 3 + 1);
 	REFUSED(sb, log_block, 0);
 	REFUSED(sb, log_block, 1024);
 	REFUSED(sb, reject_blocks, 0);
@@ -331,7 +343,7 @@ static void impossible_values_are_refused(void **state)
 	REFUSED(sb, log_blocks, 137); /* more than the bucket has room for */
 	REFUSED(sb, catalog_slots, 0);
 	REFUSED(sb, catalog_slots, 65); /* would reach into bucket 0 */
-	REFUSED(sb, catalog_slots, UINT16_MAX + 1u);
+	REFUSED_BOTH(sb, data_offset, 1ull << 40, catalog_slots, UINT16_MAX + 1u);
 	REFUSED(sb, data_offset, a.sb.data_offset + 512);
 	REFUSED(sb, data_offset, 0);
 	REFUSED(sb, bucket_bytes, a.sb.bucket_bytes - DG_BLOCK);
