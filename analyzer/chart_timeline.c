@@ -342,6 +342,11 @@ static unsigned int write_groups(struct chart *c, const struct run_set *set, str
 	return nr;
 }
 
+static double last_sample_msec(const struct vsan_group *g)
+{
+	return g->nr_samples ? g->samples[g->nr_samples - 1].time_msec : 0;
+}
+
 static bool has_groups(const struct run_set *set)
 {
 	for (size_t i = 0; i < set->nr; i++)
@@ -373,6 +378,10 @@ static int write_all(struct chart *c, const struct timeline *t, const struct run
 		write_iops(c, set->nr == 1 ? "total" : set->runs[i].label, &t->iops[i],
 			   t->steps[i]);
 	nr_groups = write_groups(c, set, &owners, &full);
+	/* fio loses the last window or two of its logs: the engine's log may go on longer. */
+	for (size_t i = 0; i < set->nr; i++)
+		for (size_t k = 0; k < set->runs[i].nr_groups; k++)
+			end = fmax(end, last_sample_msec(&set->runs[i].groups[k]));
 	chart_set(c, "nr_runs", (double)set->nr);
 	chart_set(c, "nr_groups", nr_groups);
 	chart_set(c, "end_seconds", end / 1000);

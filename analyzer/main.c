@@ -13,7 +13,8 @@
 #define VSAN_VERSION "unknown"
 #endif
 
-const char *argp_program_version = "fio-vsan " VSAN_VERSION;
+/* argp looks for this name in the program: it must not be hidden like all other symbols. */
+__attribute__((visibility("default"))) const char *argp_program_version = "fio-vsan " VSAN_VERSION;
 
 static const struct {
 	const char *name;
