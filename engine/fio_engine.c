@@ -916,11 +916,8 @@ static int vsan_get_file_size(struct thread_data *td, struct fio_file *f)
 __attribute__((visibility("default"))) struct ioengine_ops ioengine = {
 	.name = "vsan",
 	.version = FIO_IOOPS_VERSION,
-	.flags = FIO_DISKLESSIO | FIO_NOEXTEND | FIO_NODISKUTIL | FIO_RAWIO | FIO_MEMALIGN
-#ifdef FIO_NO_OFFLOAD
-		 | FIO_NO_OFFLOAD
-#endif
-		 | FIO_ASYNCIO_SETS_ISSUE_TIME,
+	.flags = FIO_DISKLESSIO | FIO_NOEXTEND | FIO_NODISKUTIL | FIO_RAWIO | FIO_MEMALIGN |
+		 FIO_NO_OFFLOAD | FIO_ASYNCIO_SETS_ISSUE_TIME,
 	.setup = vsan_setup,
 	.init = vsan_init,
 	.io_u_init = vsan_io_u_init,
