@@ -637,6 +637,13 @@ static bool terminated(void *arg)
 	return td->terminate;
 }
 
+/* dry_run=1: nothing more is to be done, and that is no error. */
+static void stop_after_plan(struct thread_data *td)
+{
+	group_registry_print_plans();
+	td->done = 1;
+}
+
 static int vsan_setup(struct thread_data *td)
 {
 	const struct engine_options *e;
@@ -668,7 +675,12 @@ static int vsan_setup(struct thread_data *td)
 	}
 	td->io_ops_data = job;
 	err = declare_volumes(td, job, &r);
-	return err ? fail(td, &r, err) : 0;
+	if (err)
+		return fail(td, &r, err);
+	/* Else init, which comes after all volumes are known, does it. */
+	if (e->dry_run && !td->o.create_serialize)
+		stop_after_plan(td);
+	return 0;
 }
 
 /* ---- a job's life
@@ -703,8 +715,7 @@ static int vsan_init(struct thread_data *td)
 	if (!job)
 		return 0;
 	if (e->dry_run) {
-		group_registry_print_plans();
-		td->done = 1;
+		stop_after_plan(td);
 		return 0;
 	}
 	return job_begin(td, job);
@@ -734,16 +745,10 @@ static void vsan_io_u_free(struct thread_data *td, struct io_u *io_u)
 static int vsan_open_file(struct thread_data *td, struct fio_file *f)
 {
 	struct vsan_job *job = td->io_ops_data;
-	struct engine_options *e = td->eo;
 
 	(void)f;
 	if (!job)
 		return 1;
-	if (!job->queue && e->dry_run) {
-		group_registry_print_plans();
-		td->done = 1;
-		return 0;
-	}
 	if (!job->queue && job_begin(td, job))
 		return 1;
 	if (!job->done) {
