@@ -542,20 +542,25 @@ static bool job_verifies(const struct thread_data *td)
 	       (td->o.trim_percentage && td->o.trim_zero);
 }
 
-/* Does any job of the run on the same cache device read back what it wrote? */
-static bool group_verifies(const struct thread_data *td)
+/* How many jobs of the run name the same cache device; does one of them read back what it wrote? */
+static unsigned int group_users(const struct thread_data *td, bool *verifies)
 {
 	const struct engine_options *e = td->eo;
+	unsigned int n = 0;
 
+	*verifies = job_verifies(td);
 	for (unsigned int i = 0; i < thread_number; i++) {
 		const struct thread_data *t = tnumber_to_td(i);
 		const struct engine_options *o = t->eo;
 
-		if (t->io_ops && !strcmp(t->io_ops->name, ioengine.name) && o && o->cache_device &&
-		    e->cache_device && !strcmp(o->cache_device, e->cache_device) && job_verifies(t))
-			return true;
+		if (!t->io_ops || strcmp(t->io_ops->name, ioengine.name) || !o ||
+		    !o->cache_device || !e->cache_device ||
+		    strcmp(o->cache_device, e->cache_device))
+			continue;
+		n++;
+		*verifies |= job_verifies(t);
 	}
-	return job_verifies(td);
+	return n;
 }
 
 /* Bytes that file @i of the job asks of its volume; 0: as large as it is. Mirrors fio's own file
@@ -637,18 +642,12 @@ static bool terminated(void *arg)
 	return td->terminate;
 }
 
-/* dry_run=1: nothing more is to be done, and that is no error. */
-static void stop_after_plan(struct thread_data *td)
-{
-	group_registry_print_plans();
-	td->done = 1;
-}
-
 static int vsan_setup(struct thread_data *td)
 {
 	const struct engine_options *e;
 	struct report r = {0};
 	struct vsan_job *job;
+	unsigned int users;
 	int err;
 
 	if (!fio_matches(td))
@@ -666,8 +665,8 @@ static int vsan_setup(struct thread_data *td)
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return fail(td, &r, -ENOMEM);
-	job->verifies = group_verifies(td);
-	err = group_registry_join(&job->entry, td->eo, job->verifies, terminated, td,
+	users = group_users(td, &job->verifies);
+	err = group_registry_join(&job->entry, td->eo, users, job->verifies, terminated, td,
 				  fio_version_string, &r);
 	if (err) {
 		free(job);
@@ -677,9 +676,9 @@ static int vsan_setup(struct thread_data *td)
 	err = declare_volumes(td, job, &r);
 	if (err)
 		return fail(td, &r, err);
-	/* Else init, which comes after all volumes are known, does it. */
+	/* A dry run's job is done, and that is no error. Before init this would do nothing. */
 	if (e->dry_run && !td->o.create_serialize)
-		stop_after_plan(td);
+		td->done = 1;
 	return 0;
 }
 
@@ -715,7 +714,7 @@ static int vsan_init(struct thread_data *td)
 	if (!job)
 		return 0;
 	if (e->dry_run) {
-		stop_after_plan(td);
+		td->done = 1; /* the plan is printed when the group is closed */
 		return 0;
 	}
 	return job_begin(td, job);

@@ -16,7 +16,8 @@
 struct group_entry {
 	struct group_entry *next;
 	char *key;
-	unsigned int number, users;
+	unsigned int number;
+	unsigned int expected, joined, gone; /* users */
 	struct disk_group *group;
 	struct telemetry *telemetry;
 	struct option_text option[ENGINE_OPTIONS_MAX];
@@ -24,7 +25,7 @@ struct group_entry {
 	char *prefix;
 	char *fio_version;
 	unsigned int msec;
-	bool planned;
+	bool dry_run;
 	pthread_mutex_t start_lock;
 };
 
@@ -71,6 +72,7 @@ static int open_entry(struct group_entry **out, char *key, const struct engine_o
 	pthread_mutex_init(&g->start_lock, NULL);
 	g->noptions = engine_options_text(e, verifies, g->option);
 	g->msec = e->vsan_log_msec;
+	g->dry_run = e->dry_run;
 	g->fio_version = strdup(fio_version);
 	g->prefix = e->write_vsan_log && e->write_vsan_log[0] ? strdup(e->write_vsan_log) : NULL;
 	err = engine_options_to_group(e, verifies, &o, list, r);
@@ -106,9 +108,9 @@ static int check_same(const struct group_entry *g, const struct engine_options *
 		      d->name, d->value, e->cache_device, d->name, g->option[d - mine].value);
 }
 
-int group_registry_join(struct group_entry **out, const struct engine_options *e, bool verifies,
-			bool (*stop)(void *), void *stop_arg, const char *fio_version,
-			struct report *r)
+int group_registry_join(struct group_entry **out, const struct engine_options *e,
+			unsigned int users, bool verifies, bool (*stop)(void *), void *stop_arg,
+			const char *fio_version, struct report *r)
 {
 	struct group_entry *g;
 	char *key;
@@ -131,12 +133,13 @@ int group_registry_join(struct group_entry **out, const struct engine_options *e
 	} else {
 		err = open_entry(&g, key, e, verifies, stop, stop_arg, fio_version, r);
 		if (!err) {
+			g->expected = users;
 			g->next = entries;
 			entries = g;
 		}
 	}
 	if (!err) {
-		g->users++;
+		g->joined++;
 		*out = g;
 	}
 	pthread_mutex_unlock(&lock);
@@ -190,11 +193,15 @@ void group_entry_job_end(struct group_entry *g, unsigned int number)
 		telemetry_job_end(g->telemetry, number);
 }
 
+/* lock held */
 static int close_entry(struct group_entry *g)
 {
 	struct report r = {0};
 	int err = 0, ret;
 
+	/* Only now are all volumes known. */
+	if (g->dry_run && !given_up)
+		disk_group_print_plan(g->group, stderr);
 	if (g->telemetry) {
 		err = telemetry_finish(g->telemetry, &r);
 		telemetry_summary(g->telemetry, stderr);
@@ -214,7 +221,7 @@ int group_registry_leave(struct group_entry *g)
 	int err = 0;
 
 	pthread_mutex_lock(&lock);
-	if (--g->users == 0) {
+	if (++g->gone == g->joined && g->gone >= g->expected) {
 		for (link = &entries; *link != g; link = &(*link)->next)
 			;
 		*link = g->next;
@@ -244,17 +251,6 @@ bool group_registry_gave_up(void)
 	ret = given_up;
 	pthread_mutex_unlock(&lock);
 	return ret;
-}
-
-void group_registry_print_plans(void)
-{
-	pthread_mutex_lock(&lock);
-	for (struct group_entry *g = entries; g; g = g->next)
-		if (!g->planned) {
-			g->planned = true;
-			disk_group_print_plan(g->group, stderr);
-		}
-	pthread_mutex_unlock(&lock);
 }
 
 void group_registry_close_all(void)

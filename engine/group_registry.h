@@ -11,14 +11,15 @@
 struct group_entry;
 
 /*
- * Join the group of @e's cache device, opening it for the first user. @verifies: some job of the whole run
- * that names this cache device verifies. @stop(@stop_arg): asked while files are filled whether the user
- * has given up. A user whose options differ from the first one's is refused
- * with the option's name. Any thread.
+ * Join the group of @e's cache device, opening it for the first user. @users: how many jobs of the whole
+ * run name this cache device; the group stays open until that many have left, since some may join only
+ * when others are gone (stonewalled jobs with create_serialize=0). @verifies: one of them verifies.
+ * @stop(@stop_arg): asked while files are filled whether the user has given up. A user whose options
+ * differ from the first one's is refused with the option's name. Any thread.
  */
-int group_registry_join(struct group_entry **out, const struct engine_options *e, bool verifies,
-			bool (*stop)(void *), void *stop_arg, const char *fio_version,
-			struct report *r);
+int group_registry_join(struct group_entry **out, const struct engine_options *e,
+			unsigned int users, bool verifies, bool (*stop)(void *), void *stop_arg,
+			const char *fio_version, struct report *r);
 
 struct disk_group *group_entry_group(const struct group_entry *g);
 
@@ -28,7 +29,10 @@ int group_entry_start(struct group_entry *g, bool writing, struct report *r);
 void group_entry_job_start(struct group_entry *g, unsigned int number, const char *name);
 void group_entry_job_end(struct group_entry *g, unsigned int number);
 
-/* A user is gone; the last one closes the group and prints its summary. Errors are printed. Any thread. */
+/*
+ * A user is gone; the last one closes the group and prints its summary, or the plan of a dry run. Errors
+ * are printed. Any thread.
+ */
 int group_registry_leave(struct group_entry *g);
 
 /*
@@ -37,9 +41,6 @@ int group_registry_leave(struct group_entry *g);
  */
 bool group_registry_give_up(void);
 bool group_registry_gave_up(void);
-
-/* Print the plan of every group, once. */
-void group_registry_print_plans(void);
 
 /* At the end of the process: close what is left (users that never ran). */
 void group_registry_close_all(void);
