@@ -50,7 +50,7 @@ int block_map_init(struct block_map *m, uint32_t npages)
 		block_map_free(m);
 		return -ENOMEM;
 	}
-	memset(m->head, 0xff, sizeof(uint32_t) << bits);
+	memset((void *)m->head, 0xff, sizeof(uint32_t) << bits);
 	for (unsigned int i = 0; i < MAP_SHARDS; i++)
 		m->shard[i].tail = &m->shard[i].oldest;
 	return 0;
@@ -61,7 +61,7 @@ void block_map_free(struct block_map *m)
 	if (m->page)
 		munmap(m->page, (size_t)m->npages * sizeof(struct page));
 	if (m->head)
-		munmap(m->head, sizeof(uint32_t) << (64 - m->head_shift));
+		munmap((void *)m->head, sizeof(uint32_t) << (64 - m->head_shift));
 	free(m->shard);
 	memset(m, 0, sizeof(*m));
 }
@@ -71,35 +71,49 @@ static inline uint64_t page_vb(const struct page *p)
 	return atomic_load_explicit(&p->key, memory_order_relaxed) >> 8;
 }
 
+/* Chains are only changed under the shard's lock; atomic so that map_prefetch_first() may peek. */
+static inline uint32_t get(const _Atomic uint32_t *link)
+{
+	return atomic_load_explicit(link, memory_order_relaxed);
+}
+
+static inline void set(_Atomic uint32_t *link, uint32_t page)
+{
+	atomic_store_explicit(link, page, memory_order_relaxed);
+}
+
+static inline _Atomic uint32_t *chain(const struct block_map *m, uint64_t vb)
+{
+	return &m->head[map_hash(vb) >> m->head_shift];
+}
+
 uint32_t map_lookup(const struct block_map *m, uint64_t vb)
 {
-	uint32_t i = m->head[map_hash(vb) >> m->head_shift];
+	uint32_t i = get(chain(m, vb));
 
 	while (i != PAGE_NONE && page_vb(&m->page[i]) != vb)
-		i = m->page[i].next;
+		i = get(&m->page[i].next);
 	return i;
 }
 
 uint32_t map_publish(struct block_map *m, uint64_t vb, uint32_t page, uint32_t flags, uint32_t crc)
 {
-	uint32_t *link = &m->head[map_hash(vb) >> m->head_shift];
-	uint32_t *first = link;
+	_Atomic uint32_t *first = chain(m, vb), *link = first;
 	struct page *p = &m->page[page];
 	uint32_t old;
 
-	while (*link != PAGE_NONE && page_vb(&m->page[*link]) != vb)
-		link = &m->page[*link].next;
-	old = *link;
+	while ((old = get(link)) != PAGE_NONE && page_vb(&m->page[old]) != vb)
+		link = &m->page[old].next;
 	p->crc = crc;
 	if (old != PAGE_NONE) {
 		struct page *o = &m->page[old];
 
-		p->next = o->next;
+		set(&p->next, get(&o->next));
 		atomic_store_explicit(&o->key, 0, memory_order_relaxed);
-		*link = page;
+		set(link, page);
 	} else {
-		p->next = *first;
-		*first = page;
+		set(&p->next, get(first));
+		set(first, page);
 	}
 	atomic_store_explicit(&p->key, vb << 8 | flags, memory_order_relaxed);
 	return old;
@@ -107,15 +121,16 @@ uint32_t map_publish(struct block_map *m, uint64_t vb, uint32_t page, uint32_t f
 
 bool map_clear(struct block_map *m, uint64_t vb, uint32_t page)
 {
-	uint32_t *link = &m->head[map_hash(vb) >> m->head_shift];
+	_Atomic uint32_t *link = chain(m, vb);
+	uint32_t i;
 
-	while (*link != PAGE_NONE && *link != page)
-		link = &m->page[*link].next;
+	while ((i = get(link)) != PAGE_NONE && i != page)
+		link = &m->page[i].next;
 	/* The page may have been overwritten (gone from the chain). Its bucket is not free, so it
 	 * is nobody else's. */
-	if (*link == PAGE_NONE)
+	if (i == PAGE_NONE)
 		return false;
-	*link = m->page[page].next;
+	set(link, get(&m->page[page].next));
 	atomic_store_explicit(&m->page[page].key, 0, memory_order_relaxed);
 	return true;
 }

@@ -36,9 +36,9 @@ static inline uint64_t vblock_block(uint64_t vb)
 
 /* One page of the buffer. key 0: holds no current version of anything (free, in flight, or stale). */
 struct page {
-	_Atomic uint64_t key; /* vblock << 8 | flags; the elevator peeks without the lock */
-	uint32_t crc;         /* CRC32C of the page's bytes */
-	uint32_t next;        /* chain: page index, PAGE_NONE at the end */
+	_Atomic uint64_t key;  /* vblock << 8 | flags; the elevator peeks without the lock */
+	uint32_t crc;          /* CRC32C of the page's bytes */
+	_Atomic uint32_t next; /* chain: page index, PAGE_NONE at the end */
 };
 
 struct request;
@@ -58,7 +58,7 @@ struct map_shard {
 
 struct block_map {
 	struct page *page;
-	uint32_t *head;
+	_Atomic uint32_t *head; /* first page of each chain; a prefetch peeks without the lock */
 	uint32_t npages;
 	unsigned int head_shift; /* hash >> head_shift = chain */
 	struct map_shard *shard;
@@ -76,9 +76,30 @@ static inline struct map_shard *map_shard(const struct block_map *m, uint64_t vb
 {
 	return &m->shard[map_hash(vb) >> 54];
 }
+
+/*
+ * @vb will be looked up or published soon: bring its chain's head into the cache. The tables are far
+ * larger than any cache, and waiting for memory is most of what a small write costs. No lock.
+ */
 static inline void map_prefetch(const struct block_map *m, uint64_t vb)
 {
-	__builtin_prefetch(&m->head[map_hash(vb) >> m->head_shift]);
+	__builtin_prefetch(&m->head[map_hash(vb) >> m->head_shift], 1);
+}
+
+/* Likewise, a little later, the first page of its chain. No lock. */
+static inline void map_prefetch_first(const struct block_map *m, uint64_t vb)
+{
+	uint32_t page =
+		atomic_load_explicit(&m->head[map_hash(vb) >> m->head_shift], memory_order_relaxed);
+
+	if (page != PAGE_NONE)
+		__builtin_prefetch(&m->page[page], 1);
+}
+
+/* Likewise the entry of a page. */
+static inline void map_prefetch_page(const struct block_map *m, uint32_t page)
+{
+	__builtin_prefetch(&m->page[page], 1);
 }
 
 /* locked: the page of @vb, PAGE_NONE if it is not in the buffer. */

@@ -56,8 +56,9 @@ void log_stream_add(struct log_stream *s, struct request *req)
 	s->pending_tail = &req->next;
 }
 
-static void put_records(struct request *req, uint32_t from, uint32_t n, char *block, uint32_t at,
-			uint32_t bucket_base)
+/* Inlined, for the usual record alone too. */
+static __always_inline void put_records(struct request *req, uint32_t from, uint32_t n, char *block,
+					uint32_t at, uint32_t bucket_base)
 {
 	struct log_record r = {.volume = req->vol->info.id,
 			       .flags = req->op == DG_TRIM ? REC_TRIM : 0};
@@ -69,6 +70,8 @@ static void put_records(struct request *req, uint32_t from, uint32_t n, char *bl
 		r.seq = req->seq + from + i;
 		r.page = p->page - bucket_base;
 		r.crc = p->crc;
+		/* When the log write is done the block will be published. */
+		map_prefetch_first(&req->q->g->map, p->in.vb);
 		log_put(block, at + i, &r);
 	}
 }
@@ -151,7 +154,10 @@ static int write_fresh(struct log_stream *s, uint32_t n)
 		while (from < r->nblocks) {
 			uint32_t take = r->nblocks - from < per - at ? r->nblocks - from : per - at;
 
-			put_records(r, from, take, block, at, base);
+			if (take == 1)
+				put_records(r, from, 1, block, at, base);
+			else
+				put_records(r, from, take, block, at, base);
 			from += take;
 			at += take;
 			if (at == per) {

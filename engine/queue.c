@@ -269,8 +269,8 @@ void dg_submit(struct dg_queue *q, struct dg_io *io)
 	io->start_ns = queue_now(q);
 	io->pending = 1; /* released below: pieces may finish while others are being made */
 	count_add(&q->stats.in_flight, 1);
-	if (io->op != DG_SYNC && (io->offset % 512 || io->len % 512 || !io->len ||
-				  io->offset + io->len > io->vol->asked))
+	if (io->op != DG_SYNC &&
+	    ((io->offset | io->len) % 512 || !io->len || io->offset + io->len > io->vol->asked))
 		io->res = -EINVAL;
 	else if (q->g->opt.target != DG_TARGET_GROUP)
 		raw_submit(q, io);

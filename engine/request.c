@@ -13,6 +13,11 @@
 #include "crc32c.h"
 #include "group.h"
 
+/*
+ * Functions with an argument @n, the number of blocks, are inlined twice: for 1, the write that
+ * there are most of and that then has no loops, and for any number.
+ */
+
 static void data_done(struct dev_req *dev, int res);
 static void write_blocks(struct request *req);
 
@@ -34,9 +39,9 @@ void request_release(struct request *req, int res)
 		queue_io_done(q, io);
 }
 
-static void put_bounces(struct request *req)
+static __always_inline void put_bounces(struct request *req, uint32_t n)
 {
-	for (uint32_t i = 0; i < req->nblocks; i++)
+	for (uint32_t i = 0; i < n; i++)
 		if (req->piece[i].bounce) {
 			queue_put_bounce(req->q, req->piece[i].bounce, req->piece[i].big);
 			req->piece[i].bounce = NULL;
@@ -45,7 +50,10 @@ static void put_bounces(struct request *req)
 
 static void write_finish(struct request *req)
 {
-	put_bounces(req);
+	if (req->nblocks == 1)
+		put_bounces(req, 1);
+	else
+		put_bounces(req, req->nblocks);
 	wb_finish(req->q->g, req);
 	request_release(req, req->res);
 }
@@ -140,33 +148,6 @@ static bool merge_partial(struct request *req)
 	return --req->pending > 0;
 }
 
-/* The blocks are the request's: give it its sequences and start data and log. In its queue's
- * thread. */
-void request_start(struct request *req)
-{
-	struct disk_group *g = req->q->g;
-
-	if (req->overlapped) {
-		uint64_t now = queue_now(req->q);
-
-		count_add(&req->q->stats.overlap, 1);
-		count_add(&req->q->stats.overlap_ns, now > req->wait_ns ? now - req->wait_ns : 0);
-	}
-	req->seq = atomic_fetch_add_explicit(&g->seq, req->nblocks, memory_order_relaxed);
-	for (uint32_t i = 0, place = req->place; i < req->nblocks; i++) {
-		struct piece *p = &req->piece[i];
-
-		p->req = req;
-		p->page = req->bucket->index * g->wb.bucket_pages + place;
-		p->bounce = NULL;
-		p->crc = 0;
-		place = wb_next_place(&g->wb, req->bucket, place);
-	}
-	if (req->op == DG_WRITE && (req->offset | req->len) % DG_BLOCK && merge_partial(req))
-		return;
-	write_blocks(req);
-}
-
 static char *block_bytes(const struct request *req, uint32_t i)
 {
 	const struct piece *p = &req->piece[i];
@@ -174,24 +155,24 @@ static char *block_bytes(const struct request *req, uint32_t i)
 	return p->bounce ? p->bounce : req->buf + ((req->first + i) * DG_BLOCK - req->offset);
 }
 
-/* The block's bytes at an address the device can take: through a bounce if they are not. */
-static int align_block(struct request *req, uint32_t i, uint32_t mem_align)
+/* The block's bytes where the device can take them: in a bounce if need be. NULL without memory. */
+static char *aligned_bytes(struct request *req, uint32_t i)
 {
 	struct piece *p = &req->piece[i];
 	char *b = block_bytes(req, i);
 
-	if (mem_align <= 1 || (uintptr_t)b % mem_align == 0)
-		return 0;
+	/* A power of two, 1 where any address will do. */
+	if (!((uintptr_t)b & (req->q->g->cache->mem_align - 1)))
+		return b;
 	p->big = false;
 	p->bounce = queue_get_bounce(req->q, false);
-	if (!p->bounce)
-		return -ENOMEM;
-	memcpy(p->bounce, b, DG_BLOCK);
-	return 0;
+	if (p->bounce)
+		memcpy(p->bounce, b, DG_BLOCK);
+	return p->bounce;
 }
 
 /* Data of a run of blocks whose pages and bytes are both adjacent: one device write. */
-static void write_run(struct request *req, uint32_t i, uint32_t n)
+static void write_run(struct request *req, uint32_t i, uint32_t n, char *bytes)
 {
 	struct disk_group *g = req->q->g;
 	struct dev_req *d = &req->piece[i].dev;
@@ -200,7 +181,7 @@ static void write_run(struct request *req, uint32_t i, uint32_t n)
 	d->dev = g->cache;
 	d->op = DEV_WRITE;
 	d->flags = g->opt.durability == DG_DURABLE_FUA ? DEV_FUA : 0;
-	d->buf = block_bytes(req, i);
+	d->buf = bytes;
 	d->offset =
 		req->bucket->data_offset +
 		(uint64_t)(req->piece[i].page - req->bucket->index * g->wb.bucket_pages) * DG_BLOCK;
@@ -212,41 +193,41 @@ static void write_run(struct request *req, uint32_t i, uint32_t n)
 		request_part_done(req, ret < 0 ? ret : 0);
 }
 
-static void write_data(struct request *req)
+static __always_inline void write_data(struct request *req, uint32_t n)
 {
 	struct disk_group *g = req->q->g;
 	bool crc = g->cache->stores_data && !g->opt.skip_crc;
 	uint32_t start = 0;
 
-	for (uint32_t i = 0; i < req->nblocks; i++) {
-		int err = align_block(req, i, g->cache->mem_align);
+	for (uint32_t i = 0; i < n; i++) {
+		char *bytes = aligned_bytes(req, i);
 
-		if (err) {
-			req->res = err;
+		if (!bytes) {
+			req->res = -ENOMEM;
 			return;
 		}
 		if (crc)
-			req->piece[i].crc = crc32c(block_bytes(req, i), DG_BLOCK);
+			req->piece[i].crc = crc32c(bytes, DG_BLOCK);
+		if (n == 1) {
+			write_run(req, 0, 1, bytes);
+			return;
+		}
 	}
-	if (req->nblocks == 1) {
-		write_run(req, 0, 1);
-		return;
-	}
-	for (uint32_t i = 1; i <= req->nblocks; i++) {
-		if (i < req->nblocks && req->piece[i].page == req->piece[i - 1].page + 1 &&
+	for (uint32_t i = 1; i <= n; i++) {
+		if (i < n && req->piece[i].page == req->piece[i - 1].page + 1 &&
 		    block_bytes(req, i) == block_bytes(req, i - 1) + DG_BLOCK)
 			continue;
-		write_run(req, start, i - start);
+		write_run(req, start, i - start, block_bytes(req, start));
 		start = i;
 	}
 }
 
-static void write_blocks(struct request *req)
+static __always_inline void write_blocks_n(struct request *req, uint32_t n)
 {
 	req->pending = 1;
 	if (!req->res) {
 		if (req->op == DG_WRITE)
-			write_data(req);
+			write_data(req, n);
 		/* Data and log are in flight together; the write is acknowledged when both are
 		 * done. */
 		if (!req->res) {
@@ -256,6 +237,48 @@ static void write_blocks(struct request *req)
 	}
 	if (--req->pending == 0)
 		write_finish(req);
+}
+
+static void write_blocks(struct request *req)
+{
+	write_blocks_n(req, req->nblocks);
+}
+
+static __always_inline void start(struct request *req, uint32_t n)
+{
+	struct disk_group *g = req->q->g;
+	uint32_t base = req->bucket->index * g->wb.bucket_pages;
+
+	if (req->overlapped) {
+		uint64_t now = queue_now(req->q);
+
+		count_add(&req->q->stats.overlap, 1);
+		count_add(&req->q->stats.overlap_ns, now > req->wait_ns ? now - req->wait_ns : 0);
+	}
+	req->seq = atomic_fetch_add_explicit(&g->seq, n, memory_order_relaxed);
+	for (uint32_t i = 0, place = req->place; i < n; i++) {
+		struct piece *p = &req->piece[i];
+
+		p->req = req;
+		p->page = base + place;
+		map_prefetch_page(&g->map, p->page);
+		p->bounce = NULL;
+		p->crc = 0;
+		place = wb_next_place(&g->wb, req->bucket, place);
+	}
+	if (req->op == DG_WRITE && (req->offset | req->len) % DG_BLOCK && merge_partial(req))
+		return;
+	write_blocks_n(req, n);
+}
+
+/* The blocks are the request's: give it its sequences and start data and log. In its queue's
+ * thread. */
+void request_start(struct request *req)
+{
+	if (req->nblocks == 1)
+		start(req, 1);
+	else
+		start(req, req->nblocks);
 }
 
 /* ---- admission
@@ -355,6 +378,7 @@ static void submit_write(struct request *req)
 	uint64_t delay = congestion_delay(q->g, &q->rng);
 	int err = req->op == DG_WRITE ? extents_reserve(req->vol, req->first, req->nblocks) : 0;
 
+	map_prefetch(&q->g->map, vblock(req->vol->info.id, req->first));
 	if (err) {
 		request_release(req, err);
 		return;
@@ -418,13 +442,13 @@ void request_submit(struct dg_queue *q, struct dg_io *io)
 		end = end / DG_BLOCK * DG_BLOCK;
 	}
 	while (at < end) {
-		uint64_t stop = (at + REQ_MAX_BYTES) / DG_BLOCK * DG_BLOCK;
+		uint64_t stop = end;
 		uint64_t first = at / DG_BLOCK;
 		uint32_t n;
 		struct request *req;
 
-		if (stop > end)
-			stop = end;
+		if (end - at > REQ_MAX_BYTES)
+			stop = (at + REQ_MAX_BYTES) / DG_BLOCK * DG_BLOCK;
 		n = (uint32_t)((stop + DG_BLOCK - 1) / DG_BLOCK - first);
 		req = queue_get_request(q, n);
 		if (!req) {

@@ -165,16 +165,12 @@ static struct bucket *bucket_for(struct disk_group *g, uint32_t n, uint32_t pair
 	return b;
 }
 
-/*
- * Give a request its pages and log credit and enter its blocks into the in-flight table, all or
- * nothing. Returns 0: start it; 1: earlier writes are in the way, the last of them hands it to its
- * queue; -EAGAIN: no room now.
- */
-int wb_admit(struct disk_group *g, struct request *req)
+/* wb_admit() for @n blocks: inlined for 1, without loops, and for any number. */
+static __always_inline int admit(struct disk_group *g, struct request *req, uint32_t n)
 {
 	struct write_buffer *wb = &g->wb;
-	uint32_t n = req->nblocks, first = 0;
-	uint32_t pairs = (n + wb->log_records - 1) / wb->log_records;
+	uint32_t first = 0;
+	uint32_t pairs = n == 1 ? 1 : (n + wb->log_records - 1) / wb->log_records;
 	uint64_t vb = vblock(req->vol->info.id, req->first);
 	bool closed = false;
 	struct bucket *b;
@@ -225,6 +221,16 @@ int wb_admit(struct disk_group *g, struct request *req)
 }
 
 /*
+ * Give a request its pages and log credit and enter its blocks into the in-flight table, all or
+ * nothing. Returns 0: start it; 1: earlier writes are in the way, the last of them hands it to its
+ * queue; -EAGAIN: no room now.
+ */
+int wb_admit(struct disk_group *g, struct request *req)
+{
+	return req->nblocks == 1 ? admit(g, req, 1) : admit(g, req, req->nblocks);
+}
+
+/*
  * Take @n fresh pairs of log blocks of @b, for records whose requests hold the credit. *first: the
  * first log block; slot A of pair i is first + i, slot B first + n + i, so that one write covers
  * all As.
@@ -245,11 +251,8 @@ int wb_log_pairs(struct disk_group *g, struct bucket *b, uint32_t n, uint32_t *f
 	return err;
 }
 
-/*
- * A request is over: publish it (res 0), or have it rejected when its bucket is sealed. Its blocks
- * leave the in-flight table, and who waited for them may go on.
- */
-void wb_finish(struct disk_group *g, struct request *req)
+/* Publish @n blocks, unless the request failed, and let them leave the in-flight table. */
+static __always_inline void publish(struct disk_group *g, struct request *req, uint32_t n)
 {
 	struct write_buffer *wb = &g->wb;
 	struct bucket *b = req->bucket;
@@ -257,8 +260,8 @@ void wb_finish(struct disk_group *g, struct request *req)
 	uint64_t stale = 0;
 
 	if (req->res == 0)
-		atomic_fetch_add_explicit(&b->live, req->nblocks, memory_order_relaxed);
-	for (uint32_t i = 0; i < req->nblocks; i++) {
+		atomic_fetch_add_explicit(&b->live, n, memory_order_relaxed);
+	for (uint32_t i = 0; i < n; i++) {
 		struct piece *p = &req->piece[i];
 		uint64_t vb = p->in.vb;
 		struct map_shard *s = map_shard(&g->map, vb);
@@ -280,7 +283,21 @@ void wb_finish(struct disk_group *g, struct request *req)
 	}
 	if (stale)
 		count_add(&req->q->stats.overwritten, stale);
+}
 
+/*
+ * A request is over: publish it (res 0), or have it rejected when its bucket is sealed. Its blocks
+ * leave the in-flight table, and who waited for them may go on.
+ */
+void wb_finish(struct disk_group *g, struct request *req)
+{
+	struct write_buffer *wb = &g->wb;
+	struct bucket *b = req->bucket;
+
+	if (req->nblocks == 1)
+		publish(g, req, 1);
+	else
+		publish(g, req, req->nblocks);
 	if (req->res && req->seq) {
 		/* A record of it may be on the device: it must never be believed. */
 		struct reject *r = malloc(sizeof(*r));

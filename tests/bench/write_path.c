@@ -125,9 +125,9 @@ int main(int argc, char **argv)
 	uint64_t rng = 88172645463325252ull;
 	struct report r = {0};
 	struct dg_options o;
-	struct disk_group *g;
-	struct dg_volume *v;
-	struct dg_queue *q;
+	struct disk_group *g = NULL;
+	struct dg_volume *v = NULL;
+	struct dg_queue *q = NULL;
 	double before;
 	int err;
 
