@@ -82,6 +82,21 @@ for thread in "" --thread; do
 	check "create_serialize=0 ${thread:-}" '[[ $(value run_vsan.1.json jobs.3.name) == job ]]'
 done
 
+# The second job is set up when the first is gone; what that wrote to memory must still be there.
+rm -f run_vsan.*
+late=("${memory_group[@]}" "${log[@]}" --create_serialize=0 --filename=vol --size=8m --rw=write "${checked[@]}")
+run_fio --name=writer "${late[@]}" --do_verify=0 --name=reader --stonewall "${late[@]}" --verify_only=1
+check "create_serialize=0, one job after the other" '[[ $(value run_vsan.1.json jobs.1.name) == reader ]]' \
+	'[[ ! -e run_vsan.2.json ]]'
+
+# fio 3.33 crashes in offloaded submission of any engine that is loaded: it must not come to that.
+run_fio "${memory_group[@]}" --io_submit_mode=offload --name=job --size=4m --rw=write
+if [[ $status == 1 ]] && grep -q "offloaded submit" err out; then
+	ok "offloaded submission is refused"
+else
+	failed "offloaded submission is refused" "exit code $status"
+fi
+
 rm -f run_vsan.*
 run_fio "${memory_group[@]}" "${log[@]}" --numjobs=8 --group_reporting --name=job --size=4m --rw=randwrite \
 	"${checked[@]}"
@@ -272,6 +287,12 @@ fresh_group
 run_fio "${group[@]}" --dry_run=1 "${log[@]}" --name=job --filename=vol --size=8m --rw=write --bs=4k
 check "dry_run=1 says what is needed and makes nothing" '[[ -z $(ls disks) && -z $(ls run_vsan.* 2>/dev/null) ]]' \
 	'grep -q "disks/cache" err' 'grep -qi "memory" err' 'grep -qi "write buffer" err' '! grep -q "write: IOPS=" out'
+for serialize in 0 1; do
+	run_fio "${memory_group[@]}" --dry_run=1 --create_serialize=$serialize --numjobs=2 --name=job --size=8m \
+		--rw=randrw --verify=md5 --time_based --runtime=20
+	check "dry_run=1 create_serialize=$serialize" '[[ $(grep -c "^volume: " err) == 2 ]]' \
+		'[[ $(grep -c "^write buffer: " err) == 1 ]]' '! grep -q "IOPS=" out'
+done
 
 # ---- the log --------------------------------------------------------------------------------------------------
 
