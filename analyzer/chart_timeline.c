@@ -199,7 +199,8 @@ static double mean_rate(const struct rate_series *s, double from, double to)
 {
 	double sum = 0;
 
-	for (size_t i = (size_t)(from / s->step_msec + 0.5); (double)i * s->step_msec < to; i++)
+	for (size_t i = (size_t)(from / s->step_msec + 0.5);
+	     i < s->nr && (double)i * s->step_msec < to; i++)
 		sum += rate_series_at(s, i) * s->step_msec;
 	return sum / (to - from);
 }

@@ -121,7 +121,7 @@ static int settle_layout(const char *path, const struct fio_log_hint *hint, stru
 	out->per_io = window <= 0 && s->all_ones;
 	if (window <= 0 && s->nr_gaps) {
 		qsort(s->gaps, s->nr_gaps, sizeof(*s->gaps), compare_doubles);
-		window = s->gaps[s->nr_gaps / 2];
+		window = s->gaps[(s->nr_gaps - 1) / 2];
 	}
 	if (window <= 0)
 		window = s->first > 0 && s->first < 1e9 ? s->first : 1000;

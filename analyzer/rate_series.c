@@ -33,11 +33,12 @@ int rate_series_add(struct rate_series *s, double from, double to, double rate)
 	double steps = ceil(to / s->step_msec);
 	int ret;
 
+	/* First of all: an absurd time is one whatever its rate, and may be too large to tell its ends. */
+	if (steps > (double)RATE_SERIES_MAX)
+		return -E2BIG;
 	from = fmax(from, 0);
 	if (!(to > from) || rate == 0)
 		return 0;
-	if (steps > (double)RATE_SERIES_MAX)
-		return -E2BIG;
 	ret = make_room(s, (size_t)steps);
 	if (ret)
 		return ret;

@@ -181,6 +181,8 @@ static void rates_add_up_over_time(void **state)
 	assert_int_equal(rate_series_add(&s, 0, NAN, 10), 0);
 	assert_near(rate_series_at(&s, 0), 155.0);
 	assert_int_equal(rate_series_add(&s, 0, 1e300, 10), -E2BIG);
+	assert_int_equal(rate_series_add(&s, 1e25, 1e25, 10), -E2BIG);
+	assert_int_equal(rate_series_add(&s, 0, 1e25, 0), -E2BIG);
 	rate_series_free(&s);
 }
 
