@@ -181,12 +181,26 @@ is_root() {
 	((EUID == 0))
 }
 
+# Detach the loop devices over a file. By the file and not by the name, which once it is free may be that of
+# somebody else's device.
+free_loops() { # FILE
+	local name
+	for name in $(losetup --noheadings --output NAME --associated "$1" 2>/dev/null); do
+		losetup -d "$name"
+	done
+}
+
 # A loop device over a file of the given size, its path in loop. Fails where there are none.
 make_loop() { # FILE SIZE
 	is_root || return 1
 	truncate -s "$2" "$1" || return 1
 	loop=$(losetup --show --find "$1" 2>/dev/null) || return 1
-	cleanups+=("losetup -d $loop 2>/dev/null")
+	cleanups+=("free_loop $loop")
+}
+
+# Detach it, if it is still ours: its number may be another process's by now.
+free_loop() { # DEVICE
+	[[ $(losetup -n -O BACK-FILE "$1" 2>/dev/null) != "$work"/* ]] || losetup -d "$1"
 }
 
 # Groups for tests, all small: the arguments for fio are in the array group.
