@@ -31,10 +31,10 @@ static uint64_t modelled_due(struct modelled_device *m, const struct dev_req *re
 	uint64_t due;
 
 	/*
-	 * A steady drive starts with a full buffer; filled at the first request and not at opening,
-	 * since it would have drained during a long set-up.
+	 * A steady drive starts to be written with a full buffer. Filled at the first write: before it,
+	 * during set-up or reads alone, the buffer of a real drive would have drained.
 	 */
-	if (!m->started) {
+	if (!m->started && req->op == DEV_WRITE) {
 		m->started = true;
 		if (!m->dev.fresh)
 			flash_model_prefill(m->model, now);

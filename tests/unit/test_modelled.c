@@ -188,6 +188,33 @@ static void against_oracle(bool fresh)
 	device_close(dev);
 }
 
+/* A steady drive that is only read has nothing left to program: its reads wait for nothing. */
+static void test_reads_alone_find_an_idle_drive(void **state)
+{
+	struct flash_model *oracle;
+	struct device *dev;
+	struct ioq *q;
+
+	(void)state;
+	spec.fresh = false;
+	dev = open_it();
+	assert_int_equal(
+		flash_model_create(&oracle, &dev->profile->params, spec.seed, DRIVE_STEADY), 0);
+	assert_int_equal(ioq_create(&q, &virtual_clock, DEPTH, true), 0);
+	for (unsigned int i = 0; i < 100; i++) {
+		uint64_t now = virtual_clock.virtual_ns, due;
+
+		issue(q, dev, &reqs[0], DEV_READ, 0);
+		due = flash_model_read(oracle, now, reqs[0].req.offset, 4096);
+		assert_true(due == reqs[0].req.due_ns);
+		while (ioq_in_flight(q))
+			next_due(q);
+	}
+	ioq_destroy(q);
+	flash_model_destroy(oracle);
+	device_close(dev);
+}
+
 static void test_due_times_are_the_models_steady(void **state)
 {
 	(void)state;
@@ -373,6 +400,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_what_a_profile_gives, set_up),
+		cmocka_unit_test_setup(test_reads_alone_find_an_idle_drive, set_up),
 		cmocka_unit_test_setup(test_due_times_are_the_models_steady, set_up),
 		cmocka_unit_test_setup(test_due_times_are_the_models_fresh, set_up),
 		cmocka_unit_test_setup(test_same_seed_same_run, set_up),
