@@ -28,8 +28,8 @@ struct sample {
 
 static const struct sample samples[] = {
 	{"pkb-fio-2.1.4.json", "fio-2.1.4", 5, 0, RUN_WRITE, 133, 69.756, 477734.84, 823296},
-	{"fioplotdata-fio-3.1-dup-keys.json", "fio-3.1", 1, 0, RUN_READ, 7539.1076, 30.880, 116.4138,
-	 162.816},
+	{"fioplotdata-fio-3.1-dup-keys.json", "fio-3.1", 1, 0, RUN_READ, 7539.1076, 30.880,
+	 116.4138, 162.816},
 	{"vc-fio-3.13.txt", "fio-3.13", 1, 0, RUN_READ, 35516.055, 145.474, 7842.8, 67633.152},
 	{"gcsfuse-fio-3.30-bad-format.json", "fio-3.30", 1, 0, RUN_READ, 95.254563, 99.883,
 	 417753.9, 893386.752},

@@ -184,8 +184,8 @@ static void chains_do_not_cross_shards(void **state)
 static void in_flight_is_a_queue_per_block(void **state)
 {
 	struct map_shard s = {.oldest = NULL};
-	struct inflight f[FLIGHTS];
-	uint32_t line[FLIGHTS], n = 0; /* who is in flight, oldest first */
+	struct inflight f[FLIGHTS] = {0};
+	uint32_t line[FLIGHTS] = {0}, n = 0; /* who is in flight, oldest first */
 	bool in[FLIGHTS] = {false};
 	uint64_t x = 42;
 
