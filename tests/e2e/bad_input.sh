@@ -213,9 +213,8 @@ if make_loop disks/loop 64m && mkfs.ext4 -q "$loop" 2>/dev/null; then
 	refuse "a block device with a file system" "cache_device: $loop holds something else .*ext4" "${engine[@]}" \
 		--cache_device="$loop" --capacity_devices=@memory --capacity_size=64m "${job[@]}"
 	mkdir mounted
-	if mount "$loop" mounted 2>/dev/null; then
+	if mount -o ro "$loop" mounted 2>/dev/null; then # else the file system itself would write
 		cleanups+=("umount '$work/mounted' 2>/dev/null")
-		sync -f mounted
 		refuse "a mounted block device" "cache_device: $loop is mounted on .*mounted: unmount it" \
 			"${engine[@]}" --cache_device="$loop" --capacity_devices=@memory --capacity_size=64m \
 			--allow_overwrite=1 --format=always "${job[@]}"
@@ -248,7 +247,7 @@ time.sleep(30)' "$loop" &
 	else
 		skipped "a block device that another process uses" "needs python3"
 	fi
-	losetup -d "$loop"
+	free_loop "$loop"
 	rm disks/loop
 else
 	for name in "a block device with a file system" "a mounted block device" "a file that is a loop device" \
