@@ -181,15 +181,6 @@ is_root() {
 	((EUID == 0))
 }
 
-# Detach the loop devices over a file. By the file and not by the name, which once it is free may be that of
-# somebody else's device.
-free_loops() { # FILE
-	local name
-	for name in $(losetup --noheadings --output NAME --associated "$1" 2>/dev/null); do
-		losetup -d "$name"
-	done
-}
-
 # A loop device over a file of the given size, its path in loop. Fails where there are none.
 make_loop() { # FILE SIZE
 	is_root || return 1

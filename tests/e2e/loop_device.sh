@@ -79,7 +79,7 @@ fi
 # Blocks of 4 KiB: nothing smaller may reach the device.
 truncate -s 64m "$work/cache4k.img"
 if loop=$(losetup --show --find --sector-size 4096 "$work/cache4k.img" 2>/dev/null); then
-	cleanups+=("free_loops '$work/cache4k.img'")
+	cleanups+=("free_loop $loop")
 	run_fio "${engine[@]}" --cache_device="$loop" --capacity_devices="$capacity" --format=always \
 		--write_buffer_size=16m "${job[@]}" --bsrange=512-64k --do_verify=1
 	check "a cache device with blocks of 4096 bytes"
