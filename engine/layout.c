@@ -62,7 +62,7 @@ int layout_plan(struct disk_group *g, struct report *r)
 	memset(s, 0, sizeof(*s));
 	s->members = 1 + g->ncap;
 	s->buckets = o->buckets ? o->buckets : DEFAULT_BUCKETS;
-	s->log_block = g->cache->block_size;
+	s->log_block = g->cache->write_unit;
 	s->reject_blocks = REJECT_BLOCKS;
 	s->catalog_slots = size >= 1ull << 30 ? 1024 : 64;
 	s->data_offset = round_up(

@@ -21,6 +21,7 @@ void device_init(struct device *dev, const struct dev_ops *ops, enum dev_kind ki
 	snprintf(dev->name, sizeof(dev->name), "%s", name);
 	dev->size = size - size % DEV_UNIT;
 	dev->block_size = 512;
+	dev->write_unit = 512;
 	dev->mem_align = 1;
 	dev->stores_data = true;
 }

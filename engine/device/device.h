@@ -93,9 +93,14 @@ struct device {
 	enum dev_kind kind;
 	uint64_t size;       /* usable bytes, a multiple of 4096 */
 	uint32_t block_size; /* smallest and alignment unit of offset and len: 512 or 4096 */
-	uint32_t mem_align;  /* alignment of buf; 1 where any address will do */
-	bool stores_data; /* false: reads return nothing meaningful (modelled, drive_data=none) */
-	bool persistent;  /* survives the process: metadata found on it is the truth */
+	/*
+	 * Smaller writes work, but make the drive or the file system read, merge and write again:
+	 * block_size or 4096.
+	 */
+	uint32_t write_unit;
+	uint32_t mem_align; /* alignment of buf; 1 where any address will do */
+	bool stores_data;   /* false: reads return nothing meaningful (modelled, drive_data=none) */
+	bool persistent;    /* survives the process: metadata found on it is the truth */
 	bool volatile_cache; /* completed writes may be lost at power loss without flush/FUA */
 	bool has_timing;     /* a model decides when I/O completes */
 	bool created;        /* the file was made by this open; prepare will fill it */

@@ -65,6 +65,7 @@ static int block_geometry(int fd, const struct real_device *rd, struct geometry 
 			  struct report *r)
 {
 	uint32_t offset_align, mem_align;
+	unsigned int physical = 0;
 	int logical = 0;
 
 	if (ioctl(fd, BLKSSZGET, &logical) < 0)
@@ -75,6 +76,9 @@ static int block_geometry(int fd, const struct real_device *rd, struct geometry 
 			      "%s: %s has blocks of %d bytes; only 512 and 4096 are supported",
 			      rd->option, rd->dev.name, logical);
 	g->block_size = (uint32_t)logical;
+	g->write_unit = g->block_size;
+	if (!ioctl(fd, BLKPBSZGET, &physical) && physical >= DEV_UNIT)
+		g->write_unit = DEV_UNIT;
 	g->mem_align = g->block_size;
 	if (ask_statx(fd, &offset_align, &mem_align) && mem_align)
 		g->mem_align = mem_align;
@@ -89,7 +93,9 @@ int geometry_find(int fd, bool is_block, bool direct, const struct real_device *
 
 	if (is_block)
 		return block_geometry(fd, rd, g, r);
-	*g = (struct geometry){.block_size = 512, .mem_align = 1, .direct = false};
+	/* Whatever the disk below: file systems have blocks of 4 KiB. */
+	*g = (struct geometry){
+		.block_size = 512, .write_unit = DEV_UNIT, .mem_align = 1, .direct = false};
 	if (!direct || in_memory(fd))
 		return 0;
 	if (ask_statx(fd, &offset_align, &mem_align)) {

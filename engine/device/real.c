@@ -198,6 +198,7 @@ static int apply_geometry(struct real_device *rd, int fd, bool direct, struct re
 		return ret;
 	rd->direct = g.direct;
 	rd->dev.block_size = g.block_size;
+	rd->dev.write_unit = g.write_unit;
 	rd->dev.mem_align = g.mem_align;
 	if (!g.direct) {
 		fprintf(stderr,
@@ -340,7 +341,7 @@ static int open_missing(struct real_device *rd, const struct dev_spec *spec, str
 	if (fd < 0) {
 		/* No nameless files here (network file systems): the large unit fits everywhere. */
 		rd->direct = true;
-		rd->dev.block_size = rd->dev.mem_align = DEV_UNIT;
+		rd->dev.block_size = rd->dev.write_unit = rd->dev.mem_align = DEV_UNIT;
 		return 0;
 	}
 	ret = apply_geometry(rd, fd, direct, r);

@@ -25,7 +25,7 @@ struct real_device {
 
 /* geometry.c: alignments and the write cache. */
 struct geometry {
-	uint32_t block_size, mem_align;
+	uint32_t block_size, write_unit, mem_align;
 	bool direct; /* direct I/O works */
 };
 
