@@ -186,11 +186,11 @@ static int check_member(const struct disk_group *g, unsigned int i, const struct
 			"give them in their order",
 			name, l->index, i);
 	if (l->size < member(g, i)->size)
-		return report(r, -EINVAL,
-			      "capacity_devices: %s would have %llu bytes, but its disk group was made "
-			      "with %llu; leave capacity_size out",
-			      name, (unsigned long long)member(g, i)->size,
-			      (unsigned long long)l->size);
+		return report(
+			r, -EINVAL,
+			"capacity_devices: %s would have %llu bytes, but its disk group was made "
+			"with %llu; leave capacity_size out",
+			name, (unsigned long long)member(g, i)->size, (unsigned long long)l->size);
 	if (l->size > member(g, i)->size)
 		return report(r, -EINVAL,
 			      "capacity_devices: %s has become smaller; give it its old size "
