@@ -4,17 +4,18 @@
  * in full, without writing them: benchmarks must not read what was never written, and filling a
  * modelled terabyte would take as long as filling a real one.
  */
+#include "crc32c.h"
 #include "group.h"
 
 /* Put one block into the next page of a bucket. */
 static void place_block(struct disk_group *g, struct bucket *b, const struct dg_volume *v,
-			uint64_t block)
+			uint64_t block, uint32_t crc)
 {
 	uint32_t page = b->index * g->wb.bucket_pages + b->place;
 
 	b->next++;
 	b->place = wb_next_place(&g->wb, b, b->place);
-	map_publish(&g->map, vblock(v->info.id, block), page, 0, 0);
+	map_publish(&g->map, vblock(v->info.id, block), page, 0, crc);
 	atomic_fetch_add(&b->live, 1);
 }
 
@@ -56,6 +57,9 @@ static bool block_of(const struct dg_volume *v, uint64_t logical, uint64_t i, ui
  */
 static void prefill_buffer(struct disk_group *g)
 {
+	/* Only devices that begin as zeros are prefilled: so do their pages, and destage checks them. */
+	static const char zeros[DG_BLOCK];
+	uint32_t crc = crc32c(zeros, DG_BLOCK);
 	struct bucket *b = next_bucket(g);
 	bool more = true;
 	uint64_t block;
@@ -75,7 +79,7 @@ static void prefill_buffer(struct disk_group *g)
 					b = next_bucket(g);
 				}
 				if (b) {
-					place_block(g, b, v, block);
+					place_block(g, b, v, block, crc);
 					continue;
 				}
 				p = extent_place(v, block);

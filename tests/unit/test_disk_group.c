@@ -282,6 +282,31 @@ static void memory_contiguous(void **state)
 	run_memory(DG_PAGES_CONTIGUOUS, 2);
 }
 
+/* prefilled=buffer: what was never really written is zeros, and leaves the buffer like anything else. */
+static void prefilled_buffer_destages(void **state)
+{
+	struct dg_options o;
+	struct dg_stats st;
+	struct bench b;
+
+	(void)state;
+	memory_options(&o, DG_PAGES_SCATTERED);
+	o.prefilled = DG_PREFILLED_BUFFER;
+	bench_init(&b, 8u << 20, 4u << 20, 5);
+	bench_open(&b, &o, 8u << 20, 4u << 20);
+	read_all(&b);
+	for (int i = 0; i < 5000; i++)
+		random_io(&b, 64, false); /* a trimmed block counts as never written later */
+	drain_queue(&b);
+	read_all(&b);
+	disk_group_stats(b.g, &st);
+	assert_true(st.fill_start_pct > 50);
+	assert_true(st.buckets_destaged > 0);
+	assert_int_equal(st.blocks_never_written, 0);
+	bench_close(&b);
+	bench_exit(&b);
+}
+
 /* Files: close cleanly, open again, everything is there; several times, and drained at the end. */
 static void files_reopen(void **state)
 {
@@ -320,6 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_scattered),
 		cmocka_unit_test(memory_contiguous),
+		cmocka_unit_test(prefilled_buffer_destages),
 		cmocka_unit_test(files_reopen),
 	};
 
