@@ -12,6 +12,7 @@
 
 #include "device/safety.h"
 #include "group.h"
+#include "host_memory.h"
 
 void disk_group_options_default(struct dg_options *o)
 {
@@ -300,15 +301,8 @@ static int identify(struct disk_group *g, struct report *r)
 static int check_memory(const struct disk_group *g, struct report *r)
 {
 	uint64_t need = group_memory(g);
-	unsigned long long avail = 0;
-	char line[128];
-	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long long avail = host_memory_available();
 
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "MemAvailable:", 13))
-			avail = strtoull(line + 13, NULL, 10) * 1024;
-	if (f)
-		fclose(f);
 	if (avail && need > avail)
 		return report(
 			r, -ENOMEM,

@@ -14,6 +14,7 @@
 #include "engine_options.h"
 #include "group_registry.h"
 #include "fio_option_table.h"
+#include "host_memory.h"
 
 /* What a volume is to a job's file. */
 static struct dg_volume *file_volume(const struct fio_file *f)
@@ -33,8 +34,6 @@ struct vsan_job {
 	struct dg_io **done;  /* of the last getevents */
 	struct io_u **queued; /* since the last commit */
 	unsigned int nqueued;
-	unsigned int made; /* io_u_init calls */
-	bool verifies;
 };
 
 /* ---- is this the fio that we were built for?
@@ -198,18 +197,11 @@ static uint64_t wanted_size(struct thread_data *td, unsigned int i)
 static int check_data_memory(struct disk_group *g, struct report *r)
 {
 	uint64_t need = disk_group_data_bytes(g);
-	unsigned long long avail = 0;
-	char line[128];
-	FILE *f;
+	unsigned long long avail;
 
 	if (!need)
 		return 0;
-	f = fopen("/proc/meminfo", "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "MemAvailable:", 13))
-			avail = strtoull(line + 13, NULL, 10) * 1024;
-	if (f)
-		fclose(f);
+	avail = host_memory_available();
 	if (avail && need > avail / 2)
 		return report(r, -ENOMEM,
 			      "the devices' data would take up to %llu MiB of memory, more than "
@@ -257,6 +249,7 @@ static int vsan_setup(struct thread_data *td)
 	struct report r = {0};
 	struct vsan_job *job;
 	unsigned int users;
+	bool verifies;
 	int err;
 
 	if (!fio_matches(td))
@@ -274,8 +267,8 @@ static int vsan_setup(struct thread_data *td)
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return fail(td, &r, -ENOMEM);
-	users = group_users(td, &job->verifies);
-	err = group_registry_join(&job->entry, td->eo, users, job->verifies, terminated, td,
+	users = group_users(td, &verifies);
+	err = group_registry_join(&job->entry, td->eo, users, verifies, terminated, td,
 				  fio_version_string, &r);
 	if (err) {
 		free(job);

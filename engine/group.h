@@ -190,6 +190,11 @@ struct piece {
 	bool big;        /* of the larger kind */
 };
 
+static inline struct piece *piece_of(struct dev_req *dev)
+{
+	return (struct piece *)((char *)dev - offsetof(struct piece, dev));
+}
+
 /* At most 1 MiB of a user's I/O: what takes pages, sequences and log room as one. */
 struct request {
 	struct dg_queue *q;
@@ -224,7 +229,6 @@ struct log_stream {
 	struct request *pending, **pending_tail;
 	struct request *writing; /* covered by the write in flight */
 	bool busy;
-	bool again; /* finished inside submit: go on in the loop */
 	struct dev_req dev;
 	char *block; /* LOG_BATCH log blocks */
 	/* the growing pair */
@@ -405,7 +409,7 @@ struct disk_group {
 	uint8_t uuid[16];
 	bool exists; /* a group was found on the devices */
 	bool fresh;  /* start formats it */
-	bool started, writing, recovered;
+	bool started, writing;
 	bool temporary;        /* a member does not outlive the process: nothing is read back */
 	atomic_bool want_mark; /* the worker is to mark the group as in use */
 	pthread_mutex_t start_lock; /* start, volumes, catalog */
@@ -443,7 +447,6 @@ struct disk_group {
 	pthread_t worker;
 	bool worker_runs;
 	atomic_bool stop;
-	atomic_bool kick; /* somebody has work for the worker */
 
 	uint64_t start_ns;
 	double fill_start;

@@ -28,21 +28,22 @@ int metadata_init(struct disk_group *g)
 	return m->buf && m->table_buf ? 0 : -ENOMEM;
 }
 
-void metadata_exit(struct disk_group *g)
+static void free_rejects(struct reject **list)
 {
-	struct metadata *m = &g->meta;
-
-	free(m->buf);
-	free(m->table_buf);
-	for (uint32_t i = 0; i < g->wb.nbuckets; i++)
-		for (struct reject *r = g->wb.bucket[i].rejects, *next; r; r = next) {
-			next = r->next;
-			free(r);
-		}
-	for (struct reject *r = m->rejects, *next; r; r = next) {
+	for (struct reject *r = *list, *next; r; r = next) {
 		next = r->next;
 		free(r);
 	}
+	*list = NULL;
+}
+
+void metadata_exit(struct disk_group *g)
+{
+	free(g->meta.buf);
+	free(g->meta.table_buf);
+	for (uint32_t i = 0; i < g->wb.nbuckets; i++)
+		free_rejects(&g->wb.bucket[i].rejects);
+	free_rejects(&g->meta.rejects);
 }
 
 /* A completed flush protects every write that was complete when it was issued. */
@@ -217,15 +218,6 @@ static int write_rejects(struct disk_group *g)
 	return 0;
 }
 
-static void free_rejects(struct metadata *m)
-{
-	for (struct reject *r = m->rejects, *next; r; r = next) {
-		next = r->next;
-		free(r);
-	}
-	m->rejects = NULL;
-}
-
 static void sealed(struct disk_group *g, struct bucket *b)
 {
 	struct write_buffer *wb = &g->wb;
@@ -252,7 +244,7 @@ static bool seal_run(struct disk_group *g)
 			m->err = -ENOSPC;
 		return true;
 	case SEAL_REJECT:
-		free_rejects(m);
+		free_rejects(&m->rejects);
 		/* durability: records and REJECTs before the mark that makes them final */
 		m->step = SEAL_FLUSH;
 		cache_flush(g);

@@ -34,7 +34,7 @@ int raw_volume(struct disk_group *g, struct dg_volume *v, struct report *r)
 
 static void raw_done(struct dev_req *dev, int res)
 {
-	struct request *req = ((struct piece *)((char *)dev - offsetof(struct piece, dev)))->req;
+	struct request *req = piece_of(dev)->req;
 
 	if (req->piece[0].bounce) {
 		if (!res && req->op == DG_READ)

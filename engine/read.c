@@ -24,11 +24,6 @@ struct source {
 static void run_done(struct dev_req *dev, int res);
 static void read_run(struct request *req, uint32_t i, uint32_t n);
 
-static struct piece *piece_of(struct dev_req *dev)
-{
-	return (struct piece *)((char *)dev - offsetof(struct piece, dev));
-}
-
 /* Where the newest acknowledged copy of a block is; a page comes back with its bucket pinned. */
 static void resolve(struct disk_group *g, const struct dg_volume *vol, uint64_t block,
 		    struct source *s)

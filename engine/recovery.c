@@ -316,7 +316,6 @@ int recovery_run(struct disk_group *g, struct report *r)
 		if (err)
 			report(r, err, "%s: cannot write the superblock: %s", g->cache->name,
 			       strerror(-err));
-		g->recovered = true;
 		qsort(order, g->wb.nbuckets, sizeof(order[0]), by_gen);
 	}
 	for (uint32_t i = 0; !err && i < g->wb.nbuckets; i++)

@@ -21,11 +21,6 @@
 static void data_done(struct dev_req *dev, int res);
 static void write_blocks(struct request *req);
 
-static struct piece *piece_of(struct dev_req *dev)
-{
-	return (struct piece *)((char *)dev - offsetof(struct piece, dev));
-}
-
 /* The request's part of the I/O is over; the last one finishes the I/O. */
 void request_release(struct request *req, int res)
 {
