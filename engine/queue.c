@@ -303,7 +303,12 @@ static void queue_run(struct dg_queue *q)
 		more = ioq_poll(q->ioq) > 0;
 		more |= start_handed(q);
 		more |= request_admit_waiting(q);
-		log_stream_kick(&q->log);
+		/*
+		 * With I/O to hand out the thread is about to submit more: one log write for what is
+		 * waiting and for that, else the two take turns and every write waits for two.
+		 */
+		if (!q->ndone)
+			log_stream_kick(&q->log);
 	} while (more);
 	ioq_kick(q->ioq);
 }
