@@ -222,11 +222,10 @@ struct request {
 	struct piece one[2];
 };
 
-/* Log of one queue in the bucket it is writing to. */
+/* One chain of pairs of log blocks in the bucket it is writing to. */
 struct log_stream {
 	struct dg_queue *q;
-	uint32_t number; /* of this stream in the group */
-	struct request *pending, **pending_tail;
+	uint32_t number;         /* of this stream in the group */
 	struct request *writing; /* covered by the write in flight */
 	bool busy;
 	struct dev_req dev;
@@ -245,12 +244,21 @@ struct log_stream {
 	uint32_t next_pair;
 };
 
-#define LOG_BATCH 64u /* log blocks of one write */
+#define LOG_BATCH   64u /* log blocks of one write */
+#define LOG_STREAMS 2u  /* of a queue: log writes that it has in flight at most */
 
-int log_stream_init(struct log_stream *s, struct dg_queue *q, uint32_t number);
-void log_stream_free(struct log_stream *s);
-void log_stream_add(struct log_stream *s, struct request *req);
-void log_stream_kick(struct log_stream *s);
+/* The log of one queue: records that wait for their log write, and the streams that take turns. */
+struct queue_log {
+	struct request *pending, **pending_tail;
+	uint32_t nrecords; /* pending */
+	uint32_t group;    /* so many are worth a log write of their own */
+	struct log_stream stream[LOG_STREAMS];
+};
+
+int queue_log_init(struct queue_log *l, struct dg_queue *q, uint32_t number);
+void queue_log_free(struct queue_log *l);
+void queue_log_add(struct queue_log *l, struct request *req);
+void queue_log_kick(struct queue_log *l);
 
 /* What a queue counts; written by its thread, read by everybody. */
 struct queue_stats {
@@ -276,7 +284,7 @@ struct dg_queue {
 	struct disk_group *g;
 	struct ioq *ioq;
 	struct dg_queue *next; /* of the group */
-	struct log_stream log;
+	struct queue_log log;
 	struct req_list waiting; /* writes that have no page yet, or whose delay is not over */
 	atomic_bool stuck;       /* the first of them found no page: wake me when there is one */
 	_Atomic(struct request *)

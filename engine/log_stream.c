@@ -3,10 +3,14 @@
  * The log of one queue: records of its writes, in pairs of log blocks in the bucket that holds the
  * pages.
  *
- * One log write is in flight at a time and carries all records that came meanwhile. The block that
- * is being filled is written alternately to the two slots of its pair, so a torn write destroys
- * only a copy whose predecessor is intact. What does not fit takes fresh pairs, all written at
- * once. Streams know nothing of each other. Everything here runs in the queue's thread.
+ * A stream has one log write in flight, which carries all records that came meanwhile. The block
+ * that is being filled is written alternately to the two slots of its pair, so a torn write
+ * destroys only a copy whose predecessor is intact. What does not fit takes fresh pairs, all
+ * written at once. Streams know nothing of each other. Everything here runs in the queue's thread.
+ *
+ * A queue has two streams. With one, its writes move in lockstep: all are acknowledged by one log
+ * write, all are submitted again, and the device runs dry in between. With two, one half is being
+ * written while the other is being submitted. More cost more log writes than they save time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,23 +19,20 @@
 #include "group.h"
 
 #define LOG_ALIGN 4096u
+#define GROUP_MIN 8u /* records: fewer are not worth a log write while others are being submitted */
 
 static void log_write_done(struct dev_req *dev, int res);
 
-int log_stream_init(struct log_stream *s, struct dg_queue *q, uint32_t number)
+static int stream_init(struct log_stream *s, struct dg_queue *q, uint32_t number)
 {
 	uint32_t lb = q->g->wb.log_block;
 
-	memset(s, 0, sizeof(*s));
 	s->q = q;
 	s->number = number;
-	s->pending_tail = &s->pending;
 	s->block = aligned_alloc(LOG_ALIGN, (size_t)LOG_BATCH * lb);
 	s->grow = aligned_alloc(LOG_ALIGN, LOG_ALIGN);
-	if (!s->block || !s->grow) {
-		log_stream_free(s);
+	if (!s->block || !s->grow)
 		return -ENOMEM;
-	}
 	/* Tails of blocks that are not full go to the device too: let them be defined. */
 	memset(s->block, 0, (size_t)LOG_BATCH * lb);
 	memset(s->grow, 0, LOG_ALIGN);
@@ -41,19 +42,39 @@ int log_stream_init(struct log_stream *s, struct dg_queue *q, uint32_t number)
 	return 0;
 }
 
-void log_stream_free(struct log_stream *s)
+/* @number: of the first of its LOG_STREAMS streams in the group. */
+int queue_log_init(struct queue_log *l, struct dg_queue *q, uint32_t number)
 {
-	free(s->block);
-	free(s->grow);
-	s->block = s->grow = NULL;
+	int err = 0;
+
+	memset(l, 0, sizeof(*l));
+	l->pending_tail = &l->pending;
+	l->group = q->depth / LOG_STREAMS;
+	if (l->group < GROUP_MIN)
+		l->group = GROUP_MIN;
+	for (uint32_t i = 0; i < LOG_STREAMS && !err; i++)
+		err = stream_init(&l->stream[i], q, number + i);
+	if (err)
+		queue_log_free(l);
+	return err;
+}
+
+void queue_log_free(struct queue_log *l)
+{
+	for (uint32_t i = 0; i < LOG_STREAMS; i++) {
+		free(l->stream[i].block);
+		free(l->stream[i].grow);
+		l->stream[i].block = l->stream[i].grow = NULL;
+	}
 }
 
 /* The request has its sequences; its records go out with the next log write. */
-void log_stream_add(struct log_stream *s, struct request *req)
+void queue_log_add(struct queue_log *l, struct request *req)
 {
 	req->next = NULL;
-	*s->pending_tail = req;
-	s->pending_tail = &req->next;
+	*l->pending_tail = req;
+	l->pending_tail = &req->next;
+	l->nrecords += req->nblocks;
 }
 
 /* Inlined, for the usual record alone too. */
@@ -119,21 +140,22 @@ static void start_write(struct log_stream *s, void *buf, uint32_t block, uint32_
 
 /* Requests of one bucket from the head of the queue, as many as one write takes. Returns their
  * records. */
-static uint32_t take_requests(struct log_stream *s)
+static uint32_t take_requests(struct queue_log *l, struct log_stream *s)
 {
 	uint32_t max = LOG_BATCH * s->q->g->wb.log_records, n = 0;
-	struct request **link = &s->pending, *r;
-	struct bucket *b = s->pending->bucket;
+	struct request **link = &l->pending, *r;
+	struct bucket *b = l->pending->bucket;
 
-	s->writing = s->pending;
+	s->writing = l->pending;
 	while ((r = *link) && r->bucket == b && n + r->nblocks <= max) {
 		n += r->nblocks;
 		link = &r->next;
 	}
-	s->pending = r;
+	l->pending = r;
 	*link = NULL;
 	if (!r)
-		s->pending_tail = &s->pending;
+		l->pending_tail = &l->pending;
+	l->nrecords -= n;
 	return n;
 }
 
@@ -209,30 +231,34 @@ static void fail_requests(struct log_stream *s, int res)
 	}
 }
 
-/* Start a log write if none is in flight and there are records. */
-void log_stream_kick(struct log_stream *s)
+static void stream_write(struct queue_log *l, struct log_stream *s)
 {
-	while (!s->busy && s->pending) {
-		uint32_t n = take_requests(s);
-		struct bucket *b = s->writing->bucket;
-		int err = 0, slot;
+	uint32_t n = take_requests(l, s);
+	struct bucket *b = s->writing->bucket;
+	int err = 0, slot;
 
-		if (s->bucket != b || s->gen != b->gen) {
-			s->bucket = b;
-			s->gen = b->gen;
-			s->next_pair = 0;
-			s->ok = -1;
-		}
-		/* The slot that does not hold the last good copy. After an error there is no
-		 * growing pair. */
-		slot = 1 - s->ok;
-		if (s->ok >= 0 && s->count + n <= s->q->g->wb.log_records && slot_usable(s, slot))
-			write_grown(s, slot);
-		else
-			err = write_fresh(s, n);
-		if (err)
-			fail_requests(s, err);
+	if (s->bucket != b || s->gen != b->gen) {
+		s->bucket = b;
+		s->gen = b->gen;
+		s->next_pair = 0;
+		s->ok = -1;
 	}
+	/* The slot that does not hold the last good copy. After an error there is no growing pair. */
+	slot = 1 - s->ok;
+	if (s->ok >= 0 && s->count + n <= s->q->g->wb.log_records && slot_usable(s, slot))
+		write_grown(s, slot);
+	else
+		err = write_fresh(s, n);
+	if (err)
+		fail_requests(s, err);
+}
+
+/* Start log writes while there are records and a stream without one in flight. */
+void queue_log_kick(struct queue_log *l)
+{
+	for (uint32_t i = 0; i < LOG_STREAMS; i++)
+		while (l->pending && !l->stream[i].busy)
+			stream_write(l, &l->stream[i]);
 }
 
 static void log_write_done(struct dev_req *dev, int res)

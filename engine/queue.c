@@ -126,6 +126,7 @@ int dg_queue_create(struct dg_queue **out, struct disk_group *g, unsigned int de
 {
 	struct dg_queue *q = calloc(1, sizeof(*q));
 	unsigned int ring = depth * 2 + 8;
+	uint32_t number;
 	int err = -ENOMEM;
 
 	if (!q)
@@ -144,12 +145,13 @@ int dg_queue_create(struct dg_queue **out, struct disk_group *g, unsigned int de
 	if (err)
 		goto err_ioq;
 	spin_lock(&g->queue_lock);
-	q->log.number = g->nstreams++;
+	number = g->nstreams;
+	g->nstreams += LOG_STREAMS;
 	spin_unlock(&g->queue_lock);
-	err = log_stream_init(&q->log, q, q->log.number);
+	err = queue_log_init(&q->log, q, number);
 	if (err)
 		goto err_ioq;
-	q->rng = (g->opt.drive_seed + 1) * 0x9E3779B97F4A7C15ull + q->log.number;
+	q->rng = (g->opt.drive_seed + 1) * 0x9E3779B97F4A7C15ull + number / LOG_STREAMS;
 	for (unsigned int i = 0; i < depth; i += 16) {
 		err = pool_grow(q, false);
 		if (err)
@@ -163,7 +165,7 @@ int dg_queue_create(struct dg_queue **out, struct disk_group *g, unsigned int de
 	return 0;
 
 err_log:
-	log_stream_free(&q->log);
+	queue_log_free(&q->log);
 err_ioq:
 	ioq_destroy(q->ioq);
 err_free:
@@ -197,7 +199,7 @@ void dg_queue_destroy(struct dg_queue *q)
 	stats_fold(&g->gone, &q->stats);
 	lateness_merge(&g->gone_late, ioq_lateness(q->ioq));
 	spin_unlock(&g->queue_lock);
-	log_stream_free(&q->log);
+	queue_log_free(&q->log);
 	ioq_destroy(q->ioq);
 	slab_free_all(q);
 	free(q);
@@ -282,12 +284,14 @@ void dg_submit(struct dg_queue *q, struct dg_io *io)
 
 /*
  * Data goes to the kernel now. The log write waits until nothing more can be submitted (dg_poll, or
- * the depth is reached), so that it carries the records of the whole batch.
+ * the depth is reached), so that it carries the records of the whole batch, or until half of what
+ * can be in flight has come together: then the two streams keep the device busy in turn.
  */
 void dg_commit(struct dg_queue *q)
 {
-	if (atomic_load_explicit(&q->stats.in_flight, memory_order_relaxed) >= q->depth)
-		log_stream_kick(&q->log);
+	if (q->log.nrecords >= q->log.group ||
+	    atomic_load_explicit(&q->stats.in_flight, memory_order_relaxed) >= q->depth)
+		queue_log_kick(&q->log);
 	ioq_kick(q->ioq);
 	q->now_stale = true;
 }
@@ -297,7 +301,7 @@ static void queue_run(struct dg_queue *q)
 	bool more;
 
 	q->now_stale = true;
-	log_stream_kick(&q->log);
+	queue_log_kick(&q->log);
 	ioq_kick(q->ioq);
 	do {
 		more = ioq_poll(q->ioq) > 0;
@@ -308,7 +312,7 @@ static void queue_run(struct dg_queue *q)
 		 * waiting and for that, else the two take turns and every write waits for two.
 		 */
 		if (!q->ndone)
-			log_stream_kick(&q->log);
+			queue_log_kick(&q->log);
 	} while (more);
 	ioq_kick(q->ioq);
 }

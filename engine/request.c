@@ -227,7 +227,7 @@ static __always_inline void write_blocks_n(struct request *req, uint32_t n)
 		 * done. */
 		if (!req->res) {
 			req->pending++;
-			log_stream_add(&req->q->log, req);
+			queue_log_add(&req->q->log, req);
 		}
 	}
 	if (--req->pending == 0)
