@@ -296,7 +296,8 @@ void dg_commit(struct dg_queue *q)
 	q->now_stale = true;
 }
 
-static void queue_run(struct dg_queue *q)
+/* Move everything forward. @need: the I/Os that the caller waits for; fewer, and it would sleep next. */
+static void queue_run(struct dg_queue *q, unsigned int need)
 {
 	bool more;
 
@@ -308,10 +309,11 @@ static void queue_run(struct dg_queue *q)
 		more |= start_handed(q);
 		more |= request_admit_waiting(q);
 		/*
-		 * With I/O to hand out the thread is about to submit more: one log write for what is
-		 * waiting and for that, else the two take turns and every write waits for two.
+		 * With enough to hand out the thread is about to submit more: one log write for what
+		 * is waiting and for that, else the two take turns and every write waits for two. But
+		 * it must not sleep on records that nobody writes.
 		 */
-		if (!q->ndone)
+		if (!q->ndone || q->ndone < need)
 			queue_log_kick(&q->log);
 	} while (more);
 	ioq_kick(q->ioq);
@@ -332,12 +334,14 @@ unsigned int dg_poll(struct dg_queue *q, unsigned int min, unsigned int max, uin
 {
 	unsigned int n = 0;
 
+	if (min > max)
+		min = max;
 	for (;;) {
 		uint64_t until = deadline_ns;
 
 		/* What is done already goes out first: a batch may have left more than max. */
-		if (q->ndone < min || !q->ndone)
-			queue_run(q);
+		if (q->ndone < min - n || !q->ndone)
+			queue_run(q, min - n);
 		while (q->ndone && n < max) {
 			out[n++] = q->done;
 			q->done = q->done->next;
